@@ -1,0 +1,33 @@
+// Package depspin is temporary.
+package depspin
+
+import (
+	_ "github.com/coder/websocket"
+	_ "github.com/fasthttp/websocket"
+	_ "github.com/gofiber/fiber/v2"
+	_ "github.com/gofiber/fiber/v2/middleware/adaptor"
+	_ "github.com/gofiber/fiber/v2/middleware/cors"
+	_ "github.com/gofiber/fiber/v2/middleware/recover"
+	_ "github.com/gofiber/fiber/v2/utils"
+	_ "github.com/invopop/jsonschema"
+	_ "github.com/nats-io/nats-server/v2/server"
+	_ "github.com/nats-io/nats.go"
+	_ "github.com/prometheus/client_golang/prometheus"
+	_ "github.com/prometheus/client_golang/prometheus/collectors"
+	_ "github.com/prometheus/client_golang/prometheus/promhttp"
+	_ "github.com/prometheus/client_golang/prometheus/testutil"
+	_ "github.com/rs/zerolog"
+	_ "github.com/santhosh-tekuri/jsonschema/v6"
+	_ "github.com/spf13/cobra"
+	_ "github.com/valyala/fasthttp"
+	_ "github.com/chromedp/chromedp"
+	_ "go.yaml.in/yaml/v4"
+	_ "golang.org/x/sys/unix"
+	_ "golang.org/x/sync/errgroup"
+	_ "go.uber.org/goleak"
+	_ "github.com/google/go-cmp/cmp"
+	_ "google.golang.org/protobuf/proto"
+	_ "google.golang.org/protobuf/encoding/protowire"
+	_ "google.golang.org/protobuf/types/known/timestamppb"
+	_ "google.golang.org/protobuf/types/known/durationpb"
+)
