@@ -1,0 +1,64 @@
+# Two commands are enough for a start:
+#
+#	go run ./cmd/gateway demo
+#	make test
+
+SHELL := /bin/bash
+
+PACKAGES  ?= ./...
+RACE      ?= -race
+TESTFLAGS ?=
+FUZZTIME  ?= 60s
+BENCH     ?= .
+COUNT     ?= 6
+
+# Tools are built by go when first used, at the versions in tools/, and kept in its build cache.
+TOOL := go tool -modfile=tools/go.mod
+BUF  := go tool -modfile=tools/buf/go.mod buf
+LINT := go tool -modfile=tools/lint/go.mod golangci-lint
+
+.PHONY: help
+help: ## Show this list.
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: prepare
+prepare: ## Set up what the tests use, below .cache/.
+	tools/prepare.sh
+
+.PHONY: test
+test: prepare ## Run all tests with the race detector. PACKAGES=./hub/... TESTFLAGS='-run Put' narrow it.
+	source .cache/test.env && $(TOOL) gotestsum --format pkgname --hide-summary=output -- \
+		$(RACE) -timeout 10m $(TESTFLAGS) $(PACKAGES)
+
+.PHONY: lint
+lint: ## Run the linters, check the format and the .proto files.
+	$(LINT) run
+	@! compgen -G 'proto/*/*/*.proto' >/dev/null || $(BUF) lint
+	@! command -v shellcheck >/dev/null || shellcheck tools/*.sh .ci/run
+
+.PHONY: format
+format: ## Format the Go code.
+	$(LINT) fmt
+
+.PHONY: generate
+generate: ## Make the generated code anew.
+	@! compgen -G 'proto/*/*/*.proto' >/dev/null || $(BUF) generate
+	go generate ./...
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for FUZZTIME (60s). PACKAGES=./bus narrows it.
+	FUZZTIME=$(FUZZTIME) tools/fuzz.sh $(PACKAGES)
+
+.PHONY: bench
+bench: ## Run the benchmarks COUNT (6) times each. BENCH=Fan PACKAGES=./hub narrow it.
+	@mkdir -p .cache
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) $(PACKAGES) | tee .cache/bench.txt
+	$(TOOL) benchstat .cache/bench.txt
+
+.PHONY: vuln
+vuln: ## Look for known vulnerabilities in what the program calls (asks vuln.go.dev).
+	$(TOOL) govulncheck ./...
+
+.PHONY: clean
+clean: ## Remove what make set up.
+	rm -rf .cache

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# Sets up what the tests use, and writes where it is to .cache/test.env. Run by make test.
+#
+# As root on Debian it installs missing packages, and says which. Everywhere else it only says what is missing, how to get
+# it and which tests that skips. With POLYGATE_REQUIRE=1 something missing is an error.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+cache=$PWD/.cache
+venv=$cache/venv
+missing=0
+
+# lacking WHAT HOW SKIPPED
+lacking() {
+	missing=1
+	printf 'missing: %s\n  to get it: %s\n  skipped without it: %s\n' "$1" "$2" "$3" >&2
+}
+
+can_install() {
+	[[ $(id -u) == 0 && -e /etc/debian_version ]] && command -v apt-get >/dev/null
+}
+
+# install PACKAGE... fails quietly where packages cannot be installed.
+install() {
+	can_install || return 1
+	echo "installing Debian packages: $*"
+	mkdir -p "$cache"
+	{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; } \
+		>"$cache/apt.log" 2>&1 || { tail -n 20 "$cache/apt.log" >&2; return 1; }
+}
+
+has_venv() { python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
+
+# prepare_compiler: the race detector links with a C compiler.
+prepare_compiler() {
+	[[ $(go env CGO_ENABLED) == 1 ]] && command -v "$(go env CC)" >/dev/null && return
+	install gcc libc6-dev && return
+	lacking "a C compiler" "install gcc or clang" "nothing, but the race detector cannot run: use make test RACE="
+}
+
+# prepare_python: the virtual environment is made anew when a pinned version changes.
+prepare_python() {
+	local pins
+	pins=$(cat test/clients/requirements.txt test/clients/constraints.txt)
+	[[ -x $venv/bin/python && -e $venv/pins && $(<"$venv/pins") == "$pins" ]] && return
+	has_venv || install python3 python3-venv || true
+	if ! has_venv; then
+		lacking "Python 3.11 or newer with venv" "install python3 and python3-venv" \
+			"tests against instruments and clients written in Python"
+		return
+	fi
+	echo "installing test/clients/requirements.txt into .cache/venv"
+	rm -rf "$venv"
+	if python3 -m venv "$venv" && "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+		-r test/clients/requirements.txt -c test/clients/constraints.txt; then
+		printf '%s\n' "$pins" >"$venv/pins"
+		return
+	fi
+	rm -rf "$venv"
+	lacking "the packages of test/clients/requirements.txt" "see pip's words above; run make test again" \
+		"tests against instruments and clients written in Python"
+}
+
+find_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
+
+prepare_chromium() {
+	find_chromium >/dev/null && return
+	install chromium && return
+	lacking "Chromium" "install chromium" "tests of the pages in a browser"
+}
+
+if ! command -v go >/dev/null; then
+	echo "missing: Go. Get the version that go.mod names from https://go.dev/dl" >&2
+	exit 1
+fi
+prepare_compiler
+prepare_python
+prepare_chromium
+
+mkdir -p "$cache"
+{
+	echo "# Written by tools/prepare.sh. What is not set was not found, or was set by the caller."
+	if [[ -x $venv/bin/python ]]; then
+		echo ": \"\${POLYGATE_PYTHON:=$venv/bin/python}\""
+	fi
+	if chromium=$(find_chromium); then
+		echo ": \"\${POLYGATE_CHROMIUM:=$chromium}\""
+	fi
+	echo "export POLYGATE_PYTHON POLYGATE_CHROMIUM"
+} >"$cache/test.env"
+
+if [[ $missing == 1 && ${POLYGATE_REQUIRE:-} == 1 ]]; then
+	echo "POLYGATE_REQUIRE=1 asks for all of it" >&2
+	exit 1
+fi
