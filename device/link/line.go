@@ -1,0 +1,290 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	firstRetry    = 100 * time.Millisecond
+	maxRetry      = time.Second     // for ports of this machine
+	maxRetryHosts = 5 * time.Second // for hosts
+
+	// idleAfter is how long a line rests before its reader takes it over.
+	// Exchanges that follow each other faster need no hand-over; bytes that
+	// arrive meanwhile are noticed that much later.
+	idleAfter = 2 * time.Millisecond
+
+	// writeLimit bounds a write of an exchange that has no earlier deadline,
+	// as when the other side holds us up by flow control.
+	writeLimit = 5 * time.Second
+
+	readSize = 4096
+)
+
+// Line owns one link. It is safe for use by several goroutines.
+type Line struct {
+	name    string
+	opener  Opener
+	retry   backoff
+	trace   atomic.Pointer[TraceFunc]
+	users   atomic.Pointer[[]*User]
+	count   counters
+	idle    *time.Timer // fires when the reader may take over the resting line
+	scratch []byte      // belongs to the holder of the turn
+
+	notify sync.Mutex // held while users are told; taken before mu
+
+	mu      sync.Mutex
+	served  bool // Serve was called
+	closed  bool // Serve has ended, or is about to
+	state   State
+	sess    *session // nil while down
+	cause   error    // why the last session ended
+	busy    bool     // somebody has the turn
+	reading bool     // the reader has it, and has not been asked to give it up
+	waiting []*waiter
+	turn    uint64 // turns given so far
+}
+
+// session is one opened port, from open to loss.
+type session struct {
+	port Port
+	lost chan struct{} // closed at loss
+	err  error         // why; set before lost is closed
+}
+
+// Option changes how a Line works.
+type Option func(*Line)
+
+// WithRetry sets the delays between attempts to open: the first, doubled up to
+// the longest.
+func WithRetry(first, longest time.Duration) Option {
+	return func(l *Line) { l.retry = backoff{first: first, max: longest} }
+}
+
+// NewLine makes the line of a link. The name is for messages.
+func NewLine(name string, o Opener, opts ...Option) *Line {
+	l := &Line{
+		name:    name,
+		opener:  o,
+		retry:   backoff{first: firstRetry, max: maxRetry},
+		idle:    time.NewTimer(time.Hour),
+		scratch: make([]byte, readSize),
+		state:   State{Since: time.Now(), Words: "not opened yet"},
+	}
+	l.idle.Stop()
+	if _, ok := o.(remote); ok {
+		l.retry.max = maxRetryHosts
+	}
+	l.users.Store(&[]*User{})
+	for _, opt := range opts {
+		opt(l)
+	}
+	return l
+}
+
+// Name returns the line's name.
+func (l *Line) Name() string { return l.name }
+
+// String describes the link.
+func (l *Line) String() string { return l.opener.String() }
+
+// Serve opens the port, keeps it open, and reads it while no exchange does,
+// until ctx ends. It then closes the port, which ends running exchanges, and
+// returns nil. It can be called once.
+func (l *Line) Serve(ctx context.Context) error {
+	l.mu.Lock()
+	again := l.served
+	l.served = true
+	l.mu.Unlock()
+	if again {
+		return fmt.Errorf("%s: Serve was called twice", l.name)
+	}
+	// Exchanges end at once when ctx does, also while a port is being opened.
+	stop := context.AfterFunc(ctx, l.shut)
+	defer stop()
+	for ctx.Err() == nil {
+		start := time.Now()
+		port, err := l.opener.Open(ctx)
+		if err != nil {
+			if ctx.Err() == nil {
+				l.setState(func(s *State) { s.Words = err.Error(); s.Attempts++ })
+			}
+		} else {
+			l.run(port)
+			// A port that is lost as soon as it is opened is retried like one that cannot be opened.
+			if time.Since(start) > l.retry.max {
+				l.retry.reset()
+			}
+		}
+		l.retry.wait(ctx)
+	}
+	l.shut()
+	l.setState(func(s *State) {
+		if s.Connected {
+			s.Connected, s.Since = false, time.Now()
+		}
+		s.Words = "shut down"
+	})
+	return nil
+}
+
+// run serves an opened port until it is lost or the line is shut.
+func (l *Line) run(port Port) {
+	s := &session{port: port, lost: make(chan struct{})}
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		port.Close()
+		return
+	}
+	l.sess = s
+	l.state.Attempts = 0
+	l.mu.Unlock()
+	l.setState(func(st *State) {
+		st.Connected, st.Since, st.Words = true, time.Now(), l.opener.String()
+	})
+	l.read(s)
+	// The loser closed the port in fail; here its effects are waited for.
+	<-s.lost
+	l.setState(func(st *State) {
+		st.Connected, st.Since, st.Words = false, time.Now(), s.err.Error()
+		st.Losses++
+	})
+}
+
+// read is the reader of a line at rest: it takes unsolicited bytes and notices
+// loss whenever no exchange has the turn.
+func (l *Line) read(s *session) {
+	for {
+		l.mu.Lock()
+		if l.sess != s {
+			l.mu.Unlock()
+			return
+		}
+		took := !l.busy
+		if took {
+			l.busy, l.reading = true, true
+			l.idle.Stop()
+			// Under the lock, so that an interruption always comes after it.
+			s.port.SetReadDeadline(time.Time{})
+		}
+		l.mu.Unlock()
+		if took {
+			l.readUntilAsked(s)
+			l.release()
+		}
+		select {
+		case <-s.lost:
+			return
+		case <-l.idle.C:
+		}
+	}
+}
+
+func (l *Line) readUntilAsked(s *session) {
+	for {
+		n, err := s.port.Read(l.scratch)
+		at := time.Now()
+		if n > 0 {
+			l.received(l.scratch[:n], at)
+			l.unsolicited(l.scratch[:n], at)
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return
+		}
+		if n == 0 && err == nil {
+			err = io.ErrNoProgress // A port that returns nothing at once would keep us spinning.
+		}
+		if err != nil {
+			l.fail(s, err)
+			return
+		}
+	}
+}
+
+// flush hands what arrived before an exchange to those who listen, so that
+// nothing old is taken for its reply. A device that never stops talking cannot
+// hold it up for ever.
+func (l *Line) flush(s *session) error {
+	for range 16 {
+		n, err := readNow(s.port, l.scratch)
+		if err != nil {
+			l.fail(s, err)
+			return l.lostError(s)
+		}
+		if n == 0 {
+			return nil
+		}
+		at := time.Now()
+		l.received(l.scratch[:n], at)
+		l.unsolicited(l.scratch[:n], at)
+		if n < len(l.scratch) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// fail declares the session lost, once. It closes the port, so that whoever is
+// blocked on it returns, and refuses those who wait for their turn.
+func (l *Line) fail(s *session, err error) {
+	l.mu.Lock()
+	if l.sess != s {
+		l.mu.Unlock()
+		return
+	}
+	s.err, l.cause = err, err
+	l.sess = nil
+	l.mu.Unlock()
+	// The reason is known before anybody sees the loss.
+	l.refuse(fmt.Errorf("%s: %w: %w", l.name, ErrNotOpen, err))
+	s.port.Close()
+	close(s.lost)
+}
+
+// shut refuses exchanges from now on, and ends the session.
+func (l *Line) shut() {
+	l.mu.Lock()
+	l.closed = true
+	s := l.sess
+	l.mu.Unlock()
+	if s != nil {
+		l.fail(s, ErrClosed)
+	}
+	l.refuse(fmt.Errorf("%s: %w", l.name, ErrClosed))
+}
+
+// lostError is what an exchange gets when its session is gone.
+func (l *Line) lostError(s *session) error {
+	<-s.lost
+	if errors.Is(s.err, ErrClosed) {
+		return fmt.Errorf("%s: %w", l.name, ErrClosed)
+	}
+	return fmt.Errorf("%s: %w: %w", l.name, ErrLost, s.err)
+}
+
+// backoff is a growing delay.
+type backoff struct {
+	first, max, last time.Duration
+}
+
+func (b *backoff) reset() { b.last = 0 }
+
+// wait waits for the next delay, or for the end of ctx.
+func (b *backoff) wait(ctx context.Context) {
+	b.last = min(max(2*b.last, b.first), b.max)
+	t := time.NewTimer(b.last)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
