@@ -18,7 +18,6 @@ import (
 	_ "github.com/prometheus/client_golang/prometheus/testutil"
 	_ "github.com/rs/zerolog"
 	_ "github.com/santhosh-tekuri/jsonschema/v6"
-	_ "github.com/spf13/cobra"
 	_ "github.com/valyala/fasthttp"
 	_ "github.com/chromedp/chromedp"
 	_ "go.yaml.in/yaml/v4"
