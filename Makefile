@@ -3,7 +3,8 @@
 #	go run ./cmd/gateway demo
 #	make test
 
-SHELL := /bin/bash
+SHELL       := /bin/bash
+.SHELLFLAGS := -eo pipefail -c
 
 PACKAGES  ?= ./...
 RACE      ?= -race

@@ -20,8 +20,8 @@ can_install() {
 	[[ $(id -u) == 0 && -e /etc/debian_version ]] && command -v apt-get >/dev/null
 }
 
-# install PACKAGE... fails quietly where packages cannot be installed.
-install() {
+# install_packages NAME... fails quietly where packages cannot be installed.
+install_packages() {
 	can_install || return 1
 	echo "installing Debian packages: $*"
 	mkdir -p "$cache"
@@ -34,7 +34,7 @@ has_venv() { python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info 
 # prepare_compiler: the race detector links with a C compiler.
 prepare_compiler() {
 	[[ $(go env CGO_ENABLED) == 1 ]] && command -v "$(go env CC)" >/dev/null && return
-	install gcc libc6-dev && return
+	install_packages gcc libc6-dev && return
 	lacking "a C compiler" "install gcc or clang" "nothing, but the race detector cannot run: use make test RACE="
 }
 
@@ -43,7 +43,7 @@ prepare_python() {
 	local pins
 	pins=$(cat test/clients/requirements.txt test/clients/constraints.txt)
 	[[ -x $venv/bin/python && -e $venv/pins && $(<"$venv/pins") == "$pins" ]] && return
-	has_venv || install python3 python3-venv || true
+	has_venv || install_packages python3 python3-venv || true
 	if ! has_venv; then
 		lacking "Python 3.11 or newer with venv" "install python3 and python3-venv" \
 			"tests against instruments and clients written in Python"
@@ -65,7 +65,7 @@ find_chromium() { command -v chromium || command -v chromium-browser || command 
 
 prepare_chromium() {
 	find_chromium >/dev/null && return
-	install chromium && return
+	install_packages chromium && return
 	lacking "Chromium" "install chromium" "tests of the pages in a browser"
 }
 
