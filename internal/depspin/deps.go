@@ -19,6 +19,8 @@ import (
 	_ "github.com/rs/zerolog"
 	_ "github.com/santhosh-tekuri/jsonschema/v6"
 	_ "github.com/valyala/fasthttp"
+	_ "github.com/spf13/cobra"
+	_ "github.com/swaggest/swgui/v5emb"
 	_ "github.com/chromedp/chromedp"
 	_ "go.yaml.in/yaml/v4"
 	_ "golang.org/x/sys/unix"
