@@ -118,11 +118,11 @@ func (c *Conn) Write(p []byte) (int, error) {
 // Drain discards what arrives until the line was silent for the quiet time,
 // and returns how much that was. With 0 it discards what has arrived and does
 // not wait. It returns ErrNoisy if the line does not become silent in ten quiet
-// times, or a second if that is more.
+// times, or 100 ms if that is more.
 func (c *Conn) Drain(quiet time.Duration) (int, error) {
 	buf := c.line.scratch
 	total := 0
-	limit := time.Now().Add(max(10*quiet, time.Second))
+	limit := time.Now().Add(max(10*quiet, 100*time.Millisecond))
 	for time.Now().Before(limit) {
 		if c.over.Load() {
 			return total, c.overError("draining")

@@ -1,0 +1,39 @@
+package link
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// Waiting tells tests how many wait for the line.
+func Waiting(l *Line) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.waiting)
+}
+
+func TestBackoffGrowsToItsLimit(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // No need to wait.
+	b := backoff{first: 100 * time.Millisecond, max: time.Second}
+	for _, want := range []time.Duration{100, 200, 400, 800, 1000, 1000} {
+		if b.wait(ctx); b.last != want*time.Millisecond {
+			t.Errorf("waited %s, want %dms", b.last, want)
+		}
+	}
+	b.reset()
+	if b.wait(ctx); b.last != b.first {
+		t.Errorf("waited %s after a reset", b.last)
+	}
+}
+
+func TestBackoffLimitByKind(t *testing.T) {
+	for o, want := range map[Opener]time.Duration{
+		Serial{}: time.Second, TCP{}: 5 * time.Second, UDP{}: 5 * time.Second,
+	} {
+		if got := NewLine("line", o).retry.max; got != want {
+			t.Errorf("%T: %s, want %s", o, got, want)
+		}
+	}
+}
