@@ -34,7 +34,7 @@ test: prepare ## Run all tests with the race detector. PACKAGES=./hub/... TESTFL
 .PHONY: lint
 lint: ## Run the linters, check the format and the .proto files.
 	$(LINT) run
-	@! compgen -G 'proto/*/*/*.proto' >/dev/null || $(BUF) lint
+	@! compgen -G 'proto/*/*/*.proto' >/dev/null || { $(BUF) lint && $(BUF) format --diff --exit-code; }
 	@! command -v shellcheck >/dev/null || shellcheck tools/*.sh .ci/run
 
 .PHONY: format
