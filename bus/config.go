@@ -1,0 +1,155 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/polygate/gateway"
+)
+
+// Config is the part of the configuration file that is about the bus. The zero
+// Config is a broker within this process that nobody else can reach.
+type Config struct {
+	// URL is that of a NATS outside ("nats://host:4222", "tls://...", several
+	// with commas between); without it the broker runs within this process.
+	URL string `yaml:"url,omitempty"`
+	// Prefix is what all subjects begin with; DefaultPrefix if it is empty.
+	Prefix string `yaml:"prefix,omitempty"`
+
+	// At most one of these says who we are: a credentials file, a file with
+	// an nkey seed, a user with a password, or a token. User and password or
+	// token also guard the broker within this process, if it listens.
+	Credentials string `yaml:"credentials,omitempty"`
+	NKey        string `yaml:"nkey,omitempty"`
+	User        string `yaml:"user,omitempty"`
+	Password    string `yaml:"password,omitempty"`
+	Token       string `yaml:"token,omitempty"`
+
+	TLS TLS `yaml:"tls,omitempty"`
+
+	// Listen is the address ("host:port") on which the broker within this
+	// process takes connections of others; none if it is empty.
+	Listen string `yaml:"listen,omitempty"`
+	// MaxPayload is the largest message of the broker within this process,
+	// in bytes; 0 means embedded.DefaultMaxPayload. A NATS outside has its own.
+	MaxPayload int `yaml:"max_payload,omitempty"`
+}
+
+// TLS names PEM files for the connection to a NATS outside.
+type TLS struct {
+	CA   string `yaml:"ca,omitempty"`   // that signed the server's certificate; the system's if empty
+	Cert string `yaml:"cert,omitempty"` // our own certificate, with Key
+	Key  string `yaml:"key,omitempty"`
+}
+
+// Validate reports everything that is wrong, or nil. It reads no files.
+func (c *Config) Validate() error {
+	var errs []error
+	complain := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if c.URL != "" {
+		for _, server := range strings.Split(c.URL, ",") {
+			if err := checkURL(strings.TrimSpace(server)); err != nil {
+				complain("url: %w", err)
+			}
+		}
+		if c.Listen != "" {
+			complain("listen: there is no broker within this process if url is set")
+		}
+		if c.MaxPayload != 0 {
+			complain("max_payload: a NATS outside has its own limit")
+		}
+	} else if c.Credentials != "" || c.NKey != "" || c.TLS != (TLS{}) {
+		complain("credentials, nkey and tls are for a NATS outside: set url")
+	}
+	if c.Prefix != "" {
+		for _, segment := range strings.Split(c.Prefix, ".") {
+			if err := gateway.CheckSegment(segment); err != nil {
+				complain("prefix %q: %w", gateway.Quotable(c.Prefix), err)
+			}
+		}
+	}
+	ways := 0
+	for _, set := range []bool{c.Credentials != "", c.NKey != "", c.User != "", c.Token != ""} {
+		if set {
+			ways++
+		}
+	}
+	if ways > 1 {
+		complain("credentials, nkey, user and token: set one of them")
+	}
+	if c.Password != "" && c.User == "" {
+		complain("password: there is no user")
+	}
+	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
+		complain("tls: cert and key go together")
+	}
+	if c.Listen != "" {
+		if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+			complain("listen: %w", err)
+		}
+	}
+	if c.MaxPayload < 0 || c.MaxPayload > MaxMaxPayload {
+		complain("max_payload: %d is not within 0 ... %d", c.MaxPayload, MaxMaxPayload)
+	}
+	return errors.Join(errs...)
+}
+
+// MaxMaxPayload is the largest limit that NATS can have, in bytes
+// (nats-server refuses more than its MAX_PENDING_SIZE of 64 MiB).
+const MaxMaxPayload = 64 << 20
+
+func checkURL(server string) error {
+	u, err := url.Parse(server)
+	if err != nil {
+		return err
+	}
+	switch u.Scheme {
+	case "nats", "tls", "ws", "wss":
+	default:
+		return fmt.Errorf("%q: want nats://host:port or tls://host:port", gateway.Quotable(u.Redacted()))
+	}
+	if u.Hostname() == "" {
+		return fmt.Errorf("%q has no host", gateway.Quotable(u.Redacted()))
+	}
+	return nil
+}
+
+// identity returns the options that say who we are.
+func (c *Config) identity() ([]nats.Option, error) {
+	switch {
+	case c.Credentials != "":
+		// nats.go reads the file at each connect and would try for ever.
+		if _, err := os.Stat(c.Credentials); err != nil {
+			return nil, fmt.Errorf("credentials: %w", err)
+		}
+		return []nats.Option{nats.UserCredentials(c.Credentials)}, nil
+	case c.NKey != "":
+		option, err := nats.NkeyOptionFromSeed(c.NKey)
+		if err != nil {
+			return nil, fmt.Errorf("nkey: %w", err)
+		}
+		return []nats.Option{option}, nil
+	case c.User != "":
+		return []nats.Option{nats.UserInfo(c.User, c.Password)}, nil
+	case c.Token != "":
+		return []nats.Option{nats.Token(c.Token)}, nil
+	}
+	return nil, nil
+}
+
+func (t *TLS) options() []nats.Option {
+	var options []nats.Option
+	if t.CA != "" {
+		options = append(options, nats.RootCAs(t.CA))
+	}
+	if t.Cert != "" {
+		options = append(options, nats.ClientCert(t.Cert, t.Key))
+	}
+	return options
+}

@@ -1,0 +1,290 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
+
+	"github.com/polygate/gateway"
+)
+
+const (
+	connectTimeout = 2 * time.Second // of one attempt, TLS and greeting included
+	flushTimeout   = 2 * time.Second
+	// writeTimeout ends a connection whose other side takes nothing any more,
+	// so that publishers are not held up for longer.
+	writeTimeout = 5 * time.Second
+	// A NATS outside that went silent without closing is noticed after two pings.
+	pingInterval = 5 * time.Second
+	maxPings     = 2
+
+	firstReconnectWait = 50 * time.Millisecond
+	maxReconnectWait   = time.Second
+)
+
+// Options say what to connect to.
+type Options struct {
+	Config
+	// Broker is the one within this process; nil to connect to Config.URL.
+	Broker interface{ InProcessConn() (net.Conn, error) }
+	// Name is shown in the server's list of connections.
+	Name   string
+	Logger zerolog.Logger
+}
+
+// A Conn is this process's connection to the bus. Its methods may be called
+// from any goroutine, and none but Connect, Subscribe, Own and Close waits for
+// the server.
+type Conn struct {
+	nc        *nats.Conn
+	subjects  subjects
+	inProcess bool
+	log       zerolog.Logger
+	buffers   sync.Pool // of *[]byte, for payloads
+
+	up     atomic.Bool
+	limit  atomic.Int64 // largest payload, in bytes
+	stats  counters
+	first  chan struct{} // closed at the first connection
+	closed chan struct{} // closed when nats.go has closed the connection
+	hangUp context.CancelFunc
+
+	mu      sync.Mutex
+	state   gateway.BusState
+	inboxes map[*inbox]struct{}
+	owners  map[*ownership]struct{}
+}
+
+// Connect connects to the broker within this process, or to a NATS outside. If
+// that is away, or refuses us, Connect succeeds and goes on trying until Close:
+// a gateway must start without its bus. The errors are about options that can
+// never work, and about ctx, which ends no later than Connect does.
+func Connect(ctx context.Context, opts Options) (*Conn, error) {
+	lifetime, hangUp := context.WithCancel(context.WithoutCancel(ctx))
+	c := &Conn{
+		subjects:  newSubjects(opts.Prefix),
+		inProcess: opts.Broker != nil,
+		log:       opts.Logger,
+		first:     make(chan struct{}),
+		closed:    make(chan struct{}),
+		hangUp:    hangUp,
+		state:     gateway.BusState{Since: time.Now().UTC(), Words: "not connected yet"},
+		inboxes:   make(map[*inbox]struct{}),
+		owners:    make(map[*ownership]struct{}),
+	}
+	options, err := c.options(opts, lifetime)
+	if err != nil {
+		hangUp()
+		return nil, fmt.Errorf("connecting to the bus: %w", err)
+	}
+	stop := context.AfterFunc(ctx, hangUp)
+	c.nc, err = nats.Connect(opts.URL, options...)
+	if err != nil {
+		stop()
+		hangUp()
+		return nil, fmt.Errorf("connecting to the bus: %w", err)
+	}
+	if !stop() {
+		c.nc.Close()
+		return nil, fmt.Errorf("connecting to the bus: %w", context.Cause(ctx))
+	}
+	if c.nc.IsConnected() {
+		<-c.first // only the callbacks change the state, so it cannot go backwards
+	}
+	return c, nil
+}
+
+func (c *Conn) options(opts Options, lifetime context.Context) ([]nats.Option, error) {
+	options := []nats.Option{
+		nats.Name(opts.Name),
+		nats.Timeout(connectTimeout),
+		nats.FlusherTimeout(writeTimeout),
+		nats.RetryOnFailedConnect(true),
+		nats.MaxReconnects(-1),
+		nats.ReconnectBufSize(-1),
+		nats.CustomReconnectDelay(reconnectWait),
+		// A wrong password can be put right on the server, too.
+		nats.IgnoreAuthErrorAbort(),
+		nats.ConnectHandler(func(nc *nats.Conn) { c.connected(nc, false) }),
+		nats.ReconnectHandler(func(nc *nats.Conn) { c.connected(nc, true) }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { c.disconnected(err) }),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { c.trouble("the bus cannot be reached", err) }),
+		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) { c.asyncError(sub, err) }),
+		nats.ClosedHandler(func(*nats.Conn) { close(c.closed) }),
+	}
+	if opts.Broker != nil {
+		options = append(options, nats.InProcessServer(opts.Broker))
+	} else {
+		if opts.URL == "" {
+			return nil, errors.New("there is neither a broker within this process nor a url")
+		}
+		options = append(options, nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(maxPings),
+			nats.SetCustomDialer(&dialer{lifetime: lifetime}))
+		options = append(options, opts.TLS.options()...)
+	}
+	identity, err := opts.identity()
+	if err != nil {
+		return nil, err
+	}
+	return append(options, identity...), nil
+}
+
+// dialer gives up as soon as the Conn is closed; nats.go would hold Close until
+// the attempt has timed out.
+type dialer struct{ lifetime context.Context }
+
+func (d *dialer) Dial(network, address string) (net.Conn, error) {
+	nd := net.Dialer{Timeout: connectTimeout}
+	return nd.DialContext(d.lifetime, network, address)
+}
+
+// reconnectWait returns how long to wait after all servers were tried for the
+// nth time, with some jitter so that a whole site does not come back at once.
+func reconnectWait(attempts int) time.Duration {
+	wait := maxReconnectWait
+	if attempts < 5 {
+		wait = min(firstReconnectWait<<max(attempts-1, 0), maxReconnectWait)
+	}
+	return wait - rand.N(wait/5+1)
+}
+
+// connected, disconnected and asyncError are called by nats.go from one
+// goroutine, one at a time, in the order in which things happened.
+
+func (c *Conn) connected(nc *nats.Conn, again bool) {
+	c.limit.Store(nc.MaxPayload())
+	c.up.Store(true)
+	words := "connected to the broker within this process"
+	if !c.inProcess {
+		words = "connected to " + nc.ConnectedUrlRedacted()
+	}
+	if again {
+		c.stats.reconnects.Add(1)
+		c.log.Info().Msg("the bus is back: " + words)
+	}
+	c.change(gateway.BusState{Connected: true, Since: time.Now().UTC(), Words: words})
+	if !again {
+		close(c.first)
+	}
+}
+
+func (c *Conn) disconnected(err error) {
+	if !c.up.Swap(false) {
+		return
+	}
+	words := "the connection was closed"
+	if err != nil {
+		words = err.Error()
+		c.trouble("the bus is lost", err)
+	}
+	c.change(gateway.BusState{Since: time.Now().UTC(), Words: words})
+}
+
+func (c *Conn) change(state gateway.BusState) {
+	c.mu.Lock()
+	c.state = state
+	inboxes := make([]*inbox, 0, len(c.inboxes))
+	for in := range c.inboxes {
+		inboxes = append(inboxes, in)
+	}
+	c.mu.Unlock()
+	for _, in := range inboxes {
+		in.deliver(state)
+	}
+}
+
+func (c *Conn) asyncError(sub *nats.Subscription, err error) {
+	event := c.log.Warn().Err(err)
+	if sub != nil {
+		event = event.Str("subject", sub.Subject)
+	}
+	c.stats.fail(err)
+	if !errors.Is(err, nats.ErrSlowConsumer) {
+		event.Msg("the bus reports an error")
+		return
+	}
+	event.Msg("messages from the bus were dropped: this process is too slow")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for in := range c.inboxes {
+		in.suspectLoss()
+	}
+}
+
+// trouble logs an error that may repeat at each attempt, once until it changes.
+func (c *Conn) trouble(msg string, err error) {
+	if c.stats.fail(err) {
+		c.log.Warn().Err(err).Msg(msg)
+	}
+}
+
+// BusState returns whether the bus is there, and since when.
+func (c *Conn) BusState() gateway.BusState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state
+}
+
+// register makes in get all later states, and the present one first.
+func (c *Conn) register(in *inbox) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	in.deliver(c.state) // does not block: in is new
+	c.inboxes[in] = struct{}{}
+}
+
+func (c *Conn) unregister(in *inbox) {
+	in.close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.inboxes, in)
+}
+
+// flush waits until the server has taken everything so far. It does nothing
+// while the bus is away: subscriptions are made again at the next connection.
+func (c *Conn) flush() error {
+	if !c.up.Load() {
+		return nil
+	}
+	err := c.nc.FlushTimeout(flushTimeout)
+	if err != nil && !c.nc.IsConnected() {
+		return nil
+	}
+	return err
+}
+
+// Close hands over what was published, ends what Own began, and closes the
+// connection. It takes a few seconds at most. Receive returns an error afterwards.
+func (c *Conn) Close() error {
+	c.mu.Lock()
+	owners := make([]*ownership, 0, len(c.owners))
+	for o := range c.owners {
+		owners = append(owners, o)
+	}
+	c.mu.Unlock()
+	for _, o := range owners {
+		o.release()
+	}
+	err := c.flush()
+	c.hangUp()
+	c.up.Store(false)
+	c.mu.Lock()
+	for in := range c.inboxes {
+		in.close() // so that the last change of state is not held up
+	}
+	c.mu.Unlock()
+	c.nc.Close()
+	<-c.closed
+	if err != nil {
+		return fmt.Errorf("closing the bus: %w", err)
+	}
+	return nil
+}

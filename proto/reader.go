@@ -1,0 +1,201 @@
+package proto
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+var errFieldNumber = errors.New("invalid field number")
+
+// A reader takes fields from one message. The first failure sticks: afterwards
+// next returns 0 and all others return zero values, so a decoder tests err once.
+type reader struct {
+	b   []byte
+	err error
+}
+
+func (r *reader) fail(err error) {
+	if err != nil && r.err == nil {
+		r.err = err
+		r.b = nil
+	}
+}
+
+// next returns the key of the next field, its number shifted left by 3 and its
+// wire type, or 0 at the end. A known field that comes with another wire type
+// is skipped like an unknown one, as every protobuf decoder does.
+func (r *reader) next() uint64 {
+	if len(r.b) == 0 {
+		return 0
+	}
+	key := r.varint()
+	if number := key >> 3; r.err == nil && (number == 0 || number > uint64(protowire.MaxValidNumber)) {
+		r.fail(errFieldNumber)
+	}
+	if r.err != nil {
+		return 0
+	}
+	return key
+}
+
+// skip passes over the value of a field with that key.
+func (r *reader) skip(key uint64) {
+	n := protowire.ConsumeFieldValue(protowire.Number(key>>3), protowire.Type(key&7), r.b)
+	r.advance(n)
+}
+
+// advance passes over n bytes, where a negative n is protowire's error code.
+func (r *reader) advance(n int) bool {
+	if n < 0 {
+		r.fail(protowire.ParseError(n))
+		return false
+	}
+	r.b = r.b[n:]
+	return true
+}
+
+func (r *reader) varint() uint64 {
+	if len(r.b) > 0 && r.b[0] < 0x80 {
+		v := uint64(r.b[0])
+		r.b = r.b[1:]
+		return v
+	}
+	if r.err != nil {
+		return 0
+	}
+	v, n := protowire.ConsumeVarint(r.b)
+	if !r.advance(n) {
+		return 0
+	}
+	return v
+}
+
+// uint32 and the like drop bits that do not fit, as the protobuf specification asks.
+func (r *reader) uint32() uint32 { return uint32(r.varint()) }
+
+func (r *reader) sint32() int32 { return int32(protowire.DecodeZigZag(r.varint() & math.MaxUint32)) }
+
+func (r *reader) sint64() int64 { return protowire.DecodeZigZag(r.varint()) }
+
+func (r *reader) bool() bool { return r.varint() != 0 }
+
+// enum returns the number of an enum's value, or -1 where that is above highest.
+func (r *reader) enum(highest int32) int {
+	if v := int32(r.varint()); v >= 0 && v <= highest {
+		return int(v)
+	}
+	return -1
+}
+
+// index reads a number that counts things.
+func (r *reader) index() uint32 {
+	v := r.uint32()
+	if v > maxIndex {
+		r.fail(fmt.Errorf("%d is too large for an index", v))
+	}
+	return v
+}
+
+func (r *reader) fixed32() uint32 {
+	v, n := protowire.ConsumeFixed32(r.b)
+	if r.err != nil || !r.advance(n) {
+		return 0
+	}
+	return v
+}
+
+func (r *reader) fixed64() uint64 {
+	v, n := protowire.ConsumeFixed64(r.b)
+	if r.err != nil || !r.advance(n) {
+		return 0
+	}
+	return v
+}
+
+func (r *reader) double() float64 { return math.Float64frombits(r.fixed64()) }
+
+func (r *reader) time() time.Time {
+	ns := int64(r.fixed64())
+	if ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns).UTC()
+}
+
+// bytes returns a part of the input: copy what is kept.
+func (r *reader) bytes() []byte {
+	if r.err != nil {
+		return nil
+	}
+	b, n := protowire.ConsumeBytes(r.b)
+	if !r.advance(n) {
+		return nil
+	}
+	return b
+}
+
+func (r *reader) text() string {
+	b := r.bytes()
+	if !utf8.Valid(b) {
+		r.fail(errUTF8)
+		return ""
+	}
+	return string(b)
+}
+
+var errUTF8 = errors.New("text is not valid UTF-8")
+
+// count returns how many fields with that key the message has, without reading
+// them; what comes after damage is not counted.
+func (r *reader) count(key uint64) int {
+	scan := reader{b: r.b}
+	n := 0
+	for k := scan.next(); k != 0; k = scan.next() {
+		if k == key {
+			n++
+		}
+		scan.skip(k)
+	}
+	return n
+}
+
+// A Decoder decodes messages. It keeps nothing of the bytes that it is given.
+// It remembers short texts that come again and again, such as the names of
+// devices, so that they are allocated once. The zero Decoder is ready for use;
+// it is not for two goroutines at a time.
+type Decoder struct {
+	texts map[string]string
+}
+
+const (
+	maxRemembered     = 1024 // texts
+	maxRememberedText = 64   // bytes of each
+)
+
+// again reads a text that is likely to come again.
+func (d *Decoder) again(r *reader) string {
+	b := r.bytes()
+	if len(b) == 0 {
+		return ""
+	}
+	if text, ok := d.texts[string(b)]; ok { // does not allocate
+		return text
+	}
+	if !utf8.Valid(b) {
+		r.fail(errUTF8)
+		return ""
+	}
+	text := string(b)
+	if len(text) <= maxRememberedText {
+		if d.texts == nil || len(d.texts) >= maxRemembered {
+			d.texts = make(map[string]string)
+		}
+		d.texts[text] = text
+	}
+	return text
+}

@@ -1,0 +1,91 @@
+package proto
+
+import (
+	"github.com/polygate/gateway"
+)
+
+// sample writes s as field num; a nil s is left out, a zero one is not.
+func (w *writer) sample(num uint64, s *gateway.Sample) {
+	if s == nil {
+		return
+	}
+	m := w.begin(num, short+s.Value.Size())
+	w.value(1, s.Value)
+	w.time(2, s.Time)
+	w.time(3, s.LastGood)
+	w.alarm(4, &s.Alarm)
+	w.varint(5, s.Seq)
+	w.varint(6, uint64(s.Mask))
+	w.end(m)
+}
+
+func (d *Decoder) sample(b []byte, s *gateway.Sample) error {
+	r := reader{b: b}
+	for key := r.next(); key != 0; key = r.next() {
+		switch key {
+		case 1<<3 | lenType:
+			r.fail(d.value(r.bytes(), &s.Value))
+		case 2<<3 | fixed64Type:
+			s.Time = r.time()
+		case 3<<3 | fixed64Type:
+			s.LastGood = r.time()
+		case 4<<3 | lenType:
+			r.fail(d.alarm(r.bytes(), &s.Alarm))
+		case 5<<3 | varintType:
+			s.Seq = r.varint()
+		case 6<<3 | varintType:
+			s.Mask = gateway.Mask(r.uint32()) & gateway.MaskAll
+		default:
+			r.skip(key)
+		}
+	}
+	return r.err
+}
+
+// newSample reads into s, or into a new sample if s is nil.
+func (d *Decoder) newSample(r *reader, s **gateway.Sample) {
+	if *s == nil {
+		*s = new(gateway.Sample)
+	}
+	r.fail(d.sample(r.bytes(), *s))
+}
+
+func (w *writer) alarm(num uint64, a *gateway.Alarm) {
+	if *a == (gateway.Alarm{}) {
+		return
+	}
+	m := w.begin(num, len(a.Text)+8)
+	w.varint(1, uint64(a.Severity))
+	w.varint(2, uint64(a.Status))
+	w.text(3, a.Text)
+	w.end(m)
+}
+
+func (d *Decoder) alarm(b []byte, a *gateway.Alarm) error {
+	r := reader{b: b}
+	for key := r.next(); key != 0; key = r.next() {
+		switch key {
+		case 1<<3 | varintType:
+			a.Severity = r.severity()
+		case 2<<3 | varintType:
+			// A status that a newer peer may have invented is still an alarm.
+			a.Status = gateway.StatusUDF
+			if status := r.enum(int32(gateway.StatusWriteAccess)); status >= 0 {
+				a.Status = gateway.Status(status)
+			}
+		case 3<<3 | lenType:
+			a.Text = d.again(&r)
+		default:
+			r.skip(key)
+		}
+	}
+	return r.err
+}
+
+// severity takes what it does not know for the worst.
+func (r *reader) severity() gateway.Severity {
+	if severity := r.enum(int32(gateway.Invalid)); severity >= 0 {
+		return gateway.Severity(severity)
+	}
+	return gateway.Invalid
+}
