@@ -1,0 +1,118 @@
+package api
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/polygate/gateway"
+)
+
+// cache holds the newest encodings of attributes, so that a sample is encoded
+// once however many clients read or watch it. A snapshot that the hub gives
+// out is never changed, so its address tells whether an encoding still fits.
+type cache struct {
+	mu      sync.RWMutex
+	entries map[gateway.Path]*cached
+}
+
+// cached are the encodings of one attribute. Two goroutines may encode the same
+// snapshot at once; that costs time and does no harm.
+type cached struct {
+	descriptor atomic.Pointer[encodedDescriptor]
+	attribute  atomic.Pointer[encodedAttribute]
+	samples    [2]atomic.Pointer[encodedAttribute] // readback, setpoint
+}
+
+type encodedDescriptor struct {
+	of   *gateway.Descriptor
+	json []byte
+}
+
+type encodedAttribute struct {
+	of   *gateway.Attribute
+	json []byte
+}
+
+func newCache() *cache { return &cache{entries: map[gateway.Path]*cached{}} }
+
+func (c *cache) entry(path gateway.Path) *cached {
+	c.mu.RLock()
+	entry := c.entries[path]
+	c.mu.RUnlock()
+	if entry != nil {
+		return entry
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	entry = c.entries[path]
+	if entry == nil {
+		entry = &cached{}
+		c.entries[path] = entry
+	}
+	return entry
+}
+
+// forget drops what is kept of an attribute that no longer exists.
+func (c *cache) forget(path gateway.Path) {
+	c.mu.RLock()
+	_, known := c.entries[path]
+	c.mu.RUnlock()
+	if !known {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.entries, path)
+}
+
+// attribute returns an attribute with its descriptor as JSON. The result is
+// shared and must not be changed.
+func (c *cache) attribute(a *gateway.Attribute, opts gateway.JSONOptions) ([]byte, error) {
+	entry := c.entry(a.Path)
+	plain := opts == (gateway.JSONOptions{})
+	if known := entry.attribute.Load(); plain && known != nil && known.of == a {
+		return known.json, nil
+	}
+	descriptor, err := entry.encodedDescriptor(a.Descriptor)
+	if err != nil {
+		return nil, err
+	}
+	data := appendAttribute(make([]byte, 0, 512+len(descriptor)), a, descriptor, opts)
+	if plain {
+		entry.attribute.Store(&encodedAttribute{a, data})
+	}
+	return data, nil
+}
+
+func (c *cached) encodedDescriptor(d *gateway.Descriptor) ([]byte, error) {
+	if known := c.descriptor.Load(); known != nil && known.of == d {
+		return known.json, nil
+	}
+	data, err := encodeDescriptor(d)
+	if err != nil {
+		return nil, err
+	}
+	c.descriptor.Store(&encodedDescriptor{d, data})
+	return data, nil
+}
+
+// sample returns the JSON of an event about one role: the name, the role and
+// the sample's members, without the closing brace, since what was lost before
+// differs from client to client. It is shared and must not be changed.
+func (c *cache) sample(a *gateway.Attribute, role gateway.Role, opts gateway.JSONOptions) []byte {
+	slot := &c.entry(a.Path).samples[role-gateway.Readback]
+	plain := opts == (gateway.JSONOptions{})
+	if known := slot.Load(); plain && known != nil && known.of == a {
+		return known.json
+	}
+	data := append(make([]byte, 0, 256), `{"name":`...)
+	data = gateway.AppendJSONString(data, string(a.Path))
+	data = append(data, `,"role":"`...)
+	data = append(data, role.String()...)
+	data = append(data, `",`...)
+	data = appendSample(data, a, role, opts)
+	if plain {
+		slot.Store(&encodedAttribute{a, data})
+	}
+	return data
+}
