@@ -1,0 +1,127 @@
+package hub
+
+import (
+	"time"
+
+	"github.com/polygate/gateway"
+)
+
+// A standing is an availability with its reason and the time it began.
+type standing struct {
+	as    gateway.Availability
+	since time.Time
+	words string
+}
+
+// level returns the availability of the device as a whole.
+func (d *device) level() standing {
+	switch {
+	case d.lost.as != gateway.Available:
+		return standing{d.lost.as, d.lost.since, d.lost.words}
+	case !d.state.Connected:
+		return standing{gateway.Disconnected, d.state.Since, d.state.Words}
+	}
+	since := d.state.Since
+	if since.Before(d.recovered) {
+		since = d.recovered
+	}
+	return standing{gateway.Available, since, ""}
+}
+
+// standingOf returns the availability of one attribute of a device on a level.
+// A change to or from stale is news of this turn.
+func (h *Hub) standingOf(e *entry, level standing) standing {
+	switch {
+	case level.as != gateway.Available:
+		return level
+	case e.stale:
+		return standing{gateway.Stale, h.now, "polls are overdue"}
+	case e.unread:
+		return standing{gateway.Stale, h.now, "not read since the driver started"}
+	}
+	if now := e.attr.Load(); now != nil && now.Availability == gateway.Stale {
+		level.since = h.now
+	}
+	return level
+}
+
+// refresh brings the availability of the device and all its attributes up to
+// date and tells those who watch.
+func (h *Hub) refresh(d *device) {
+	h.publish(d)
+	level := d.level()
+	for _, e := range d.entries {
+		if e != nil {
+			h.refreshEntry(e, level)
+		}
+	}
+}
+
+func (h *Hub) refreshEntry(e *entry, level standing) {
+	old := e.attr.Load()
+	s := h.standingOf(e, level)
+	if s.as == old.Availability && s.words == old.Words {
+		return
+	}
+	attr := *old
+	if s.as != old.Availability {
+		attr.AvailableSince = s.since
+	}
+	attr.Availability, attr.Words = s.as, s.words
+	e.attr.Store(&attr)
+	h.emitChange(e, gateway.EventAvailability, gateway.MaskAlarm)
+}
+
+// onBusState lays the loss of the bus over all devices. When it is back they
+// stay lost until their owners have announced everything: what they said in
+// between went by.
+func (h *Hub) onBusState(s *gateway.BusState) {
+	h.busUp = s.Connected
+	if !s.Connected {
+		for _, d := range h.devices {
+			left := d.lost.left
+			d.lost = loss{as: gateway.BusLost, since: s.Since, words: s.Words, left: left}
+			d.staged = staging{}
+			h.deadlines.cancel(&d.heartbeat)
+			h.refresh(d)
+		}
+		return
+	}
+	for _, d := range h.devices {
+		if d.lost.as != gateway.BusLost {
+			continue
+		}
+		if d.lost.left {
+			h.loseDriver(d, "the driver left")
+			continue
+		}
+		d.heard = h.now
+		h.watchHeartbeat(d)
+	}
+	h.describeNow()
+}
+
+// watchHeartbeat begins to judge the owner of d by its silence, where silence
+// says something. It must be called when d.heard was set.
+func (h *Hub) watchHeartbeat(d *device) {
+	if h.opts.HeartbeatTimeout > 0 && h.busUp {
+		h.deadlines.set(&d.heartbeat, d.heard.Add(h.opts.HeartbeatTimeout))
+	}
+}
+
+// onHeartbeatDeadline runs once per timeout, not once per message: it looks
+// whether the owner has spoken since.
+func (h *Hub) onHeartbeatDeadline(d *device) {
+	due := d.heard.Add(h.opts.HeartbeatTimeout)
+	if due.After(h.now) {
+		h.deadlines.set(&d.heartbeat, due)
+		return
+	}
+	h.loseDriver(d, "the driver is silent")
+}
+
+// loseDriver keeps a left mark: who left does not come back by itself.
+func (h *Hub) loseDriver(d *device, words string) {
+	d.lost = loss{as: gateway.DriverLost, since: h.now, words: words, left: d.lost.left}
+	h.refresh(d)
+}

@@ -1,0 +1,117 @@
+package hub
+
+import (
+	"time"
+
+	"github.com/polygate/gateway"
+)
+
+// everything is the change of a sample whose predecessors are not known.
+const everything = gateway.MaskValue | gateway.MaskLog | gateway.MaskAlarm
+
+// onUpdate applies one exchange with a device in one turn.
+func (h *Hub) onUpdate(u *gateway.Update) {
+	d := h.speaker(u.Owner)
+	if d == nil {
+		return
+	}
+	if u.Revision != d.revision {
+		// Its indices mean nothing here. An older revision can only be a
+		// straggler.
+		if u.Revision > d.revision {
+			h.askDescribe()
+		}
+		return
+	}
+	for i := range u.Samples {
+		s := &u.Samples[i]
+		if e := d.entry(s.Index); e != nil && s.Sample != nil {
+			h.merge(e, s.Role, s.Sample, false)
+		}
+	}
+	for i := range u.Samples {
+		if id := u.Samples[i].Accepts; id.Hub == h.epoch {
+			h.puts.accept(id.N)
+		}
+	}
+}
+
+// onVerdict applies the samples that came with a verdict and then ends the put.
+func (h *Hub) onVerdict(v *gateway.PutVerdict) {
+	if d := h.speaker(v.Owner); d != nil && d.revision == v.Revision {
+		if e := d.entry(v.Index); e != nil {
+			if v.Verdict.Setpoint != nil {
+				h.merge(e, gateway.Setpoint, v.Verdict.Setpoint, false)
+			}
+			if v.Verdict.Readback != nil {
+				h.merge(e, gateway.Readback, v.Verdict.Readback, false)
+			}
+		}
+	}
+	if v.ID.Hub == h.epoch {
+		h.puts.complete(v.ID.N, v.Verdict)
+	}
+}
+
+// merge stores a sample if it is newer than what is there, and tells those who
+// watch. The first word of a new owner counts as newer, whatever its number.
+func (h *Hub) merge(e *entry, role gateway.Role, sample *gateway.Sample, newOwner bool) {
+	old := e.attr.Load()
+	before := old.Sample(role)
+	if before == nil || role == gateway.RoleBoth {
+		return // the attribute has no such role
+	}
+	var mask gateway.Mask
+	switch {
+	case sample.Seq == before.Seq && !sample.Time.After(before.Time):
+		return // the same again
+	case sample.Seq == before.Seq:
+		// Only time moved on.
+	case sample.Seq == before.Seq+1 && !newOwner:
+		mask = sample.Mask
+	case sample.Seq > before.Seq || newOwner && sample.Seq != 0:
+		// What changed in between went by.
+		mask = sample.Mask | everything
+	default:
+		if newOwner {
+			// It has not read this yet: keep the last known value, but not as a good one.
+			e.unread = role == gateway.Readback
+		}
+		return
+	}
+	h.store(e, role, h.rising(sample, before), mask)
+	if e.unread && role == gateway.Readback {
+		e.unread = false
+		h.refreshEntry(e, e.device.level())
+	}
+}
+
+// rising returns the sample with a time behind that of the one before. Owners
+// see to that; only one whose clock is behind its predecessor's cannot, and its
+// samples must neither be lost nor go back in time.
+func (h *Hub) rising(sample, before *gateway.Sample) *gateway.Sample {
+	if sample.Time.After(before.Time) {
+		return sample
+	}
+	moved := *sample
+	moved.Time = before.Time.Add(time.Nanosecond)
+	h.counts.restamped.Add(1)
+	return &moved
+}
+
+func (h *Hub) store(e *entry, role gateway.Role, sample *gateway.Sample, mask gateway.Mask) {
+	attr := *e.attr.Load()
+	if role == gateway.Setpoint {
+		attr.Setpoint = sample
+	} else {
+		attr.Readback = sample
+	}
+	e.attr.Store(&attr)
+	h.emitSample(e, role, mask)
+}
+
+// emitSample is emit for the sample that the entry has now.
+func (h *Hub) emitSample(e *entry, role gateway.Role, mask gateway.Mask) {
+	attr := e.attr.Load()
+	h.emit(e, item{attr: attr, typ: gateway.EventSample, role: role, mask: mask}, attr.Sample(role).Size())
+}
