@@ -66,6 +66,9 @@ func (c *Conn) Read(p []byte, deadline time.Time) (n int, at time.Time, err erro
 	if err := c.arm(deadline); err != nil {
 		return 0, time.Time{}, err
 	}
+	if len(p) == 0 {
+		return 0, time.Now(), nil
+	}
 	n, err = c.sess.port.Read(p)
 	at = time.Now()
 	if n > 0 {

@@ -36,7 +36,7 @@ type Line struct {
 	trace   atomic.Pointer[TraceFunc]
 	users   atomic.Pointer[[]*User]
 	count   counters
-	idle    *time.Timer // fires when the reader may take over the resting line
+	idle    *time.Timer // fires when the line may have rested for long enough
 	scratch []byte      // belongs to the holder of the turn
 
 	notify sync.Mutex // held while users are told; taken before mu
@@ -45,10 +45,12 @@ type Line struct {
 	served  bool // Serve was called
 	closed  bool // Serve has ended, or is about to
 	state   State
-	sess    *session // nil while down
-	cause   error    // why the last session ended
-	busy    bool     // somebody has the turn
-	reading bool     // the reader has it, and has not been asked to give it up
+	sess    *session  // nil while down
+	cause   error     // why the last session ended
+	busy    bool      // somebody has the turn
+	reading bool      // the reader has it, and has not been asked to give it up
+	rested  time.Time // when the last turn ended
+	armed   bool      // idle is running
 	waiting []*waiter
 	turn    uint64 // turns given so far
 }
@@ -108,8 +110,8 @@ func (l *Line) Serve(ctx context.Context) error {
 		return fmt.Errorf("%s: Serve was called twice", l.name)
 	}
 	// Exchanges end at once when ctx does, also while a port is being opened.
-	stop := context.AfterFunc(ctx, l.shut)
-	defer stop()
+	shut := make(chan struct{})
+	context.AfterFunc(ctx, func() { defer close(shut); l.shut() })
 	for ctx.Err() == nil {
 		start := time.Now()
 		port, err := l.opener.Open(ctx)
@@ -126,7 +128,7 @@ func (l *Line) Serve(ctx context.Context) error {
 		}
 		l.retry.wait(ctx)
 	}
-	l.shut()
+	<-shut
 	l.setState(func(s *State) {
 		if s.Connected {
 			s.Connected, s.Since = false, time.Now()
@@ -154,6 +156,9 @@ func (l *Line) run(port Port) {
 	l.read(s)
 	// The loser closed the port in fail; here its effects are waited for.
 	<-s.lost
+	if errors.Is(s.err, ErrClosed) {
+		return // Serve tells.
+	}
 	l.setState(func(st *State) {
 		st.Connected, st.Since, st.Words = false, time.Now(), s.err.Error()
 		st.Losses++
@@ -164,20 +169,7 @@ func (l *Line) run(port Port) {
 // loss whenever no exchange has the turn.
 func (l *Line) read(s *session) {
 	for {
-		l.mu.Lock()
-		if l.sess != s {
-			l.mu.Unlock()
-			return
-		}
-		took := !l.busy
-		if took {
-			l.busy, l.reading = true, true
-			l.idle.Stop()
-			// Under the lock, so that an interruption always comes after it.
-			s.port.SetReadDeadline(time.Time{})
-		}
-		l.mu.Unlock()
-		if took {
+		if l.takeOver(s) {
 			l.readUntilAsked(s)
 			l.release()
 		}
@@ -187,6 +179,28 @@ func (l *Line) read(s *session) {
 		case <-l.idle.C:
 		}
 	}
+}
+
+// takeOver gives the turn to the reader if the line has rested for long enough.
+// The timer is left alone by exchanges that follow each other, which is cheaper
+// than moving it each time; so it is judged here.
+func (l *Line) takeOver(s *session) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.armed = false
+	if l.sess != s || l.busy {
+		return false
+	}
+	if rest := time.Until(l.rested.Add(idleAfter)); rest > 0 {
+		l.armed = true
+		l.idle.Reset(rest)
+		return false
+	}
+	l.busy, l.reading = true, true
+	// Under the lock, so that an interruption always comes after it. A port
+	// that refuses tells why when it is read.
+	s.port.SetReadDeadline(time.Time{})
+	return true
 }
 
 func (l *Line) readUntilAsked(s *session) {

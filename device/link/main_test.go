@@ -79,6 +79,9 @@ func watch(l *link.Line) *watched {
 	return w
 }
 
+// fastRetry keeps tests that lose ports short.
+func fastRetry() link.Option { return link.WithRetry(time.Millisecond, 5*time.Millisecond) }
+
 // until waits for a state with the given condition.
 func (w *watched) until(t testing.TB, connected bool) link.State {
 	t.Helper()

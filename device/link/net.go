@@ -2,8 +2,10 @@ package link
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"syscall"
 	"time"
 )
 
@@ -79,7 +81,8 @@ func (u UDP) Open(ctx context.Context) (Port, error) {
 const maxDatagram = 1 << 16
 
 // udpPort makes a stream of datagrams: what does not fit into one Read is kept
-// for the next.
+// for the next. That nobody listens at the address is no loss of the port, as
+// the next datagram may well be answered.
 type udpPort struct {
 	*net.UDPConn
 	buf, rest []byte
@@ -92,7 +95,7 @@ func (p *udpPort) Read(b []byte) (int, error) {
 	}
 	for len(p.rest) == 0 {
 		n, err := p.UDPConn.Read(p.buf)
-		if err != nil {
+		if err != nil && !errors.Is(err, syscall.ECONNREFUSED) {
 			return 0, err
 		}
 		p.rest = p.buf[:n]
@@ -100,4 +103,13 @@ func (p *udpPort) Read(b []byte) (int, error) {
 	n := copy(b, p.rest)
 	p.rest = p.rest[n:]
 	return n, nil
+}
+
+// Write sends b as one datagram.
+func (p *udpPort) Write(b []byte) (int, error) {
+	n, err := p.UDPConn.Write(b)
+	if errors.Is(err, syscall.ECONNREFUSED) { // That was about an earlier datagram.
+		n, err = p.UDPConn.Write(b)
+	}
+	return n, err
 }

@@ -116,3 +116,31 @@ func TestUDPLine(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
+
+func TestUDPWithoutAnybodyThereStaysOpen(t *testing.T) {
+	nobody, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := nobody.LocalAddr().String()
+	nobody.Close()
+	l := link.NewLine("line", link.UDP{Address: address})
+	w := watch(l)
+	serve(t, l)
+	w.until(t, true)
+	for range 3 {
+		err := l.Do(context.Background(), w.User, link.Poll, func(c *link.Conn) error {
+			if _, err := c.Write([]byte("?")); err != nil {
+				return err
+			}
+			_, _, err := c.Read(make([]byte, 1), shortly())
+			return err
+		})
+		if !errors.Is(err, link.ErrTimeout) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if !l.State().Connected {
+		t.Error("the line was lost")
+	}
+}

@@ -33,9 +33,6 @@ func openPair(t testing.TB) *pty.Pair {
 	return p
 }
 
-// fastRetry keeps tests that lose ports short.
-func fastRetry() link.Option { return link.WithRetry(time.Millisecond, 5*time.Millisecond) }
-
 // ptyLine is a served line on a new pseudo-terminal.
 func ptyLine(t testing.TB) (*link.Line, *watched, *pty.Pair) {
 	t.Helper()
@@ -262,7 +259,8 @@ func TestOPS07TwoProcessesOnePort(t *testing.T) {
 	}
 }
 
-// blocked serves a line, blocks an exchange on it, and ends both.
+// shutDownWhile ends a line while an exchange is blocked on it, and returns the
+// error of the exchange.
 func shutDownWhile(t *testing.T, exchange func(c *link.Conn, started func()) error) error {
 	t.Helper()
 	pair := openPair(t)
@@ -284,7 +282,7 @@ func shutDownWhile(t *testing.T, exchange func(c *link.Conn, started func()) err
 	if err := receive(t, served); err != nil {
 		t.Error(err)
 	}
-	if s := w.until(t, false); s.Words != "shut down" && s.Words != link.ErrClosed.Error() {
+	if s := w.until(t, false); s.Words != "shut down" || s.Losses != 0 {
 		t.Errorf("state %+v", s)
 	}
 	if _, err := query(l, w.User, "x"); !errors.Is(err, link.ErrClosed) {
@@ -364,8 +362,11 @@ func TestSD14UnpluggedAHundredTimesUnderLoad(t *testing.T) {
 	if s := l.State(); s.Losses < 100 {
 		t.Errorf("lost %d times", s.Losses)
 	}
-	if n := runtime.NumGoroutine(); n > goroutines {
-		t.Errorf("%d goroutines, %d before", n, goroutines)
+	// Those that only learn of the end of the context may still be at it.
+	for end := soon(); runtime.NumGoroutine() > goroutines; runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), goroutines)
+		}
 	}
 	if n := countDescriptors(t); n != descriptors {
 		t.Errorf("%d descriptors, %d before", n, descriptors)

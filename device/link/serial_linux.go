@@ -99,7 +99,7 @@ func (p *serialPort) setUp(s Serial) error {
 	}
 	p.watch, err = watchLink(p.File, s.Path, func(cause error) {
 		p.cause.Store(&cause)
-		p.File.Close()
+		p.letGo() //nolint:errcheck // The port is given up, and cause says why.
 	})
 	return err
 }
@@ -168,17 +168,22 @@ func (p *serialPort) Close() error {
 		wait := min(maxDrain, time.Duration(queued)*p.byteTime+10*time.Millisecond)
 		pause(context.Background(), wait) //nolint:errcheck // It cannot be cancelled.
 	}
-	// Errors mean that the device is gone, and the state with it.
-	p.control(func(fd int) error {
-		unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCOFLUSH)
-		// The kernel keeps this for as long as anybody has the port open.
-		return unix.IoctlSetInt(fd, unix.TIOCNXCL, 0)
-	})
-	err := p.File.Close()
+	err := p.letGo()
 	if p.watch != nil {
 		p.watch.close()
 	}
 	return err
+}
+
+// letGo closes the file after undoing what would outlive it: the kernel keeps
+// exclusive use for as long as anybody has the port open.
+func (p *serialPort) letGo() error {
+	// Errors mean that the device is gone, and its state with it.
+	p.control(func(fd int) error {
+		unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCOFLUSH)
+		return unix.IoctlSetInt(fd, unix.TIOCNXCL, 0)
+	})
+	return p.File.Close()
 }
 
 // pause waits for d, or for the end of ctx.

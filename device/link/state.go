@@ -25,8 +25,8 @@ type User struct {
 }
 
 // UserOptions say what a user wants to be told. Both functions are called in
-// order and never at the same time as themselves. They must not block and must
-// not call methods of the line or the user that wait: hand over, and return.
+// order and never at the same time as themselves. They must not block, and must
+// not call Do, NewUser or Close: hand over, and return.
 type UserOptions struct {
 	// OnState is told the present state in NewUser, and then each change of
 	// Connected and each new reason for being down.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Priority orders those who wait for a line.
@@ -41,7 +42,6 @@ func (l *Line) acquire(ctx context.Context, u *User, prio Priority) (*session, e
 	}
 	if !l.busy {
 		l.busy = true
-		l.idle.Stop()
 		l.serve(u)
 		s := l.sess
 		l.mu.Unlock()
@@ -89,7 +89,11 @@ func (l *Line) release() {
 	l.reading = false
 	if l.sess == nil || len(l.waiting) == 0 {
 		l.busy = false
-		l.idle.Reset(idleAfter)
+		l.rested = time.Now()
+		if !l.armed {
+			l.armed = true
+			l.idle.Reset(idleAfter)
+		}
 		return
 	}
 	i := l.next()
