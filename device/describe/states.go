@@ -90,12 +90,3 @@ func severity(name string, unset gateway.Severity, at Place) gateway.Severity {
 	}
 	return s
 }
-
-// StateAlarm returns the alarm of being in state index of an enum.
-func StateAlarm(t *gateway.Type, index int) gateway.Alarm {
-	if index < 0 || index >= len(t.States) || t.States[index].Severity == gateway.NoAlarm {
-		return gateway.Alarm{}
-	}
-	s := &t.States[index]
-	return gateway.Alarm{Severity: s.Severity, Status: gateway.StatusState, Text: s.Label}
-}

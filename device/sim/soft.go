@@ -187,15 +187,10 @@ func (d *Soft) Connect(_ context.Context, out device.Sink) error {
 
 // read appends the reading of one role, where the attribute has it.
 func (d *Soft) read(index int, role gateway.Role, into []device.Reading) []device.Reading {
-	a := &d.model.Attributes[index]
-	if a.Roles()&role == 0 {
+	if d.model.Attributes[index].Roles()&role == 0 {
 		return into
 	}
-	r := device.Reading{Index: index, Role: role, Value: d.values[index], Time: d.now()}
-	if a.Kind == gateway.Enum {
-		r.Alarm = describe.StateAlarm(&a.Type, r.Value.Index())
-	}
-	return append(into, r)
+	return append(into, device.Reading{Index: index, Role: role, Value: d.values[index], Time: d.now()})
 }
 
 // Poll has nothing to do: a soft device has no polls.

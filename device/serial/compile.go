@@ -1,0 +1,301 @@
+package serial
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/polygate/gateway"
+	"github.com/polygate/gateway/device"
+	"github.com/polygate/gateway/device/describe"
+	"github.com/polygate/gateway/device/stream"
+)
+
+// A plan is a compiled configuration. It does not change.
+type plan struct {
+	model     device.Model
+	exchanges []*exchange
+	polls     []*exchange // of the model's polls
+	items     []item      // of the model's attributes
+	listeners []target
+	ignore    []*stream.Format
+	refusals  []*stream.Format
+
+	inTerminator, outTerminator []byte
+
+	replyTimeout, readTimeout, quietTime, writeDelay time.Duration
+
+	echo bool
+}
+
+// An exchange is a request and what is read out of its reply.
+type exchange struct {
+	request []byte // without its terminator
+	targets []target
+	indices []int // of the attributes that it refreshes, rising
+	// leading is what a line must begin with to be the reply, or empty.
+	leading string
+
+	period, maxAge time.Duration // of its poll; 0 is none
+}
+
+// A target is a format that a line is matched with, and where its values go.
+type target struct {
+	format *stream.Format
+	fields []stream.Field
+	values []value
+}
+
+// A value is one attribute's part of a target. In an array all that was read
+// belongs to the one value.
+type value struct {
+	index int
+	codec *codec
+	field int
+}
+
+// An item is what the driver knows of an attribute or command.
+type item struct {
+	codec    *codec
+	exchange *exchange // that reads it; nil if it cannot be read
+	fed      bool      // some reply or unsolicited line has its value
+	write    *write    // nil if it cannot be written
+	readBack bool
+	connect  onConnect
+}
+
+// onConnect says what happens to an rw attribute on each connect.
+type onConnect uint8
+
+const (
+	connectRead onConnect = iota
+	connectPush
+	connectNone
+)
+
+// A write is the requests of a put or a command.
+type write struct {
+	codec   *codec // of the value or argument; nil if there is none
+	steps   []step
+	cleanup []step
+	// result reads the command's result from the last reply; nil if there is none.
+	result *target
+}
+
+// A step is one compiled request.
+type step struct {
+	format *stream.Format // nil for a mere pause
+	field  *stream.Field  // of the value; nil if it takes none
+	reply  *stream.Format // nil if nothing is expected
+	wait   time.Duration
+}
+
+// A compiler collects a plan and what is wrong with it.
+type compiler struct {
+	config   *Config
+	device   string
+	root     describe.Place
+	plan     *plan
+	byName   map[string]int
+	requests map[string]*exchange
+}
+
+// compile makes the plan of the configuration. The plan is usable if no
+// problem is an error.
+func (c *Config) compile(name string) (*plan, []Problem) {
+	var problems []Problem
+	k := &compiler{
+		config: c, device: name, root: describe.Root(&problems), plan: &plan{echo: c.Echo},
+		byName: map[string]int{}, requests: map[string]*exchange{},
+	}
+	if err := gateway.CheckSegment(name); err != nil {
+		k.root.Errorf("the name of a device is one segment: %v", err)
+	}
+	k.line()
+	attributes, commands, queries := c.expand(k.root)
+	for i := range attributes {
+		k.attribute(&attributes[i])
+	}
+	for i := range commands {
+		k.command(&commands[i])
+	}
+	for i := range queries {
+		k.query(&queries[i])
+	}
+	for i := range attributes {
+		k.unread(&attributes[i])
+	}
+	if len(k.plan.items) == 0 {
+		k.root.Errorf("a device needs attributes or commands")
+	}
+	k.polls()
+	return k.plan, unique(problems)
+}
+
+// unique drops what a group reports again for each index.
+func unique(problems []Problem) []Problem {
+	var kept []Problem
+	for _, p := range problems {
+		if !slices.ContainsFunc(kept, func(q Problem) bool {
+			return p.Msg == q.Msg && p.Offset == q.Offset && slices.Equal(p.Path, q.Path)
+		}) {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// line compiles what the whole device has in common.
+func (k *compiler) line() {
+	c, p := k.config, k.plan
+	p.model.Info = gateway.DeviceInfo{Description: c.Description, Driver: "serial"}
+	if c.CA.Prefix != "" {
+		p.model.Info.Annotations = map[string]string{describe.AnnotationCAPrefix: c.CA.Prefix}
+	}
+	p.outTerminator = k.terminator(c.OutTerminator, "out_terminator")
+	p.inTerminator = k.terminator(c.InTerminator, "in_terminator")
+	if c.Terminator == nil && c.InTerminator == nil {
+		k.root.Warnf(`no terminator is set: a reply ends when the line is silent. Most instruments want terminator: "\r\n"; write in_terminator: "" if this is meant`)
+	}
+	p.replyTimeout = k.duration(c.ReplyTimeout, DefaultReplyTimeout, "reply_timeout")
+	p.readTimeout = k.duration(c.ReadTimeout, DefaultReadTimeout, "read_timeout")
+	p.quietTime = k.duration(c.QuietTime, p.replyTimeout/2, "quiet_time")
+	p.writeDelay = k.duration(c.WriteDelay, 0, "write_delay")
+	p.model.ReplyTimeout = p.replyTimeout
+	switch c.Decimal {
+	case "", ".", ",":
+	default:
+		k.root.In("decimal").Errorf(`%q is no decimal point: "." and "," are`, c.Decimal)
+	}
+	for i, text := range c.Ignore {
+		p.ignore = append(p.ignore, k.pattern(text, k.root.In("ignore", fmt.Sprint(i)))...)
+	}
+	for i, text := range c.Refusals {
+		p.refusals = append(p.refusals, k.pattern(text, k.root.In("refusals", fmt.Sprint(i)))...)
+	}
+}
+
+func (k *compiler) terminator(own *string, key string) []byte {
+	switch {
+	case own != nil:
+		return literal(*own, "a terminator", k.root.In(key))
+	case k.config.Terminator != nil:
+		return literal(*k.config.Terminator, "a terminator", k.root.In("terminator"))
+	}
+	return nil
+}
+
+// maxDuration bounds every time in the file; more is a slip of the pen.
+const maxDuration = time.Hour
+
+func (k *compiler) duration(set, unset time.Duration, key string) time.Duration {
+	switch {
+	case set < 0 || set > maxDuration:
+		k.root.In(key).Errorf("%v: want a time up to %v", set, maxDuration)
+	case set > 0:
+		return set
+	}
+	return unset
+}
+
+// pattern compiles a format of lines whose values do not matter.
+func (k *compiler) pattern(text string, at describe.Place) []*stream.Format {
+	f := parse(k.config.replacer("").Replace(text), stream.Options{Direction: stream.In, DecimalComma: k.config.Decimal == ","}, at)
+	if f == nil {
+		return nil
+	}
+	if text == "" {
+		at.Errorf("an empty format matches empty lines only, and those are skipped anyway")
+	}
+	return []*stream.Format{f}
+}
+
+// add puts an attribute or command into the model and returns its index.
+func (k *compiler) add(d gateway.Descriptor, name string, it item, at describe.Place) {
+	if _, taken := k.byName[name]; taken {
+		at.Errorf("there is another attribute or command %q", name)
+		return
+	}
+	k.byName[name] = len(k.plan.items)
+	k.plan.model.Attributes = append(k.plan.model.Attributes, d)
+	k.plan.items = append(k.plan.items, it)
+}
+
+// request returns the exchange of a request, the same for the same bytes.
+func (k *compiler) request(text string, at describe.Place) *exchange {
+	b := literal(text, "a query", at)
+	if b == nil && text != "" {
+		return nil
+	}
+	k.checkTerminator(b, at)
+	x := k.requests[string(b)]
+	if x == nil {
+		x = &exchange{request: b}
+		k.requests[string(b)] = x
+		k.plan.exchanges = append(k.plan.exchanges, x)
+	}
+	return x
+}
+
+// checkTerminator reports a request that holds the terminator: it would be two.
+func (k *compiler) checkTerminator(b []byte, at describe.Place) {
+	if t := k.plan.outTerminator; len(t) > 0 && slices.Contains(chunks(b, len(t)), string(t)) {
+		at.Errorf("the request holds the terminator %q, which is added to each request", t)
+	}
+}
+
+// chunks returns all runs of n bytes.
+func chunks(b []byte, n int) []string {
+	var all []string
+	for i := 0; i+n <= len(b); i++ {
+		all = append(all, string(b[i:i+n]))
+	}
+	return all
+}
+
+// feed says that an exchange reads these attributes.
+func (x *exchange) feed(t target, poll, maxAge time.Duration) {
+	if prefix := leading(t.format.String()); len(x.targets) == 0 {
+		x.leading = prefix
+	} else if prefix != x.leading {
+		x.leading = ""
+	}
+	x.targets = append(x.targets, t)
+	for _, v := range t.values {
+		if !slices.Contains(x.indices, v.index) {
+			x.indices = append(x.indices, v.index)
+		}
+	}
+	slices.Sort(x.indices)
+	x.period, x.maxAge = shorter(x.period, poll), shorter(x.maxAge, maxAge)
+}
+
+// shorter returns the shorter of two times, of which 0 is none.
+func shorter(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+// polls lists the exchanges that are repeated.
+func (k *compiler) polls() {
+	p := k.plan
+	for _, x := range p.exchanges {
+		if x.period == 0 {
+			continue
+		}
+		p.polls = append(p.polls, x)
+		p.model.Polls = append(p.model.Polls, device.Poll{Period: x.period, Indices: x.indices, MaxAge: x.maxAge})
+	}
+	// Puts wait for one exchange; the order of the polls is theirs alone.
+	slices.SortFunc(p.exchanges, func(a, b *exchange) int { return cmp.Compare(first(a), first(b)) })
+}
+
+func first(x *exchange) int {
+	if len(x.indices) == 0 {
+		return -1
+	}
+	return x.indices[0]
+}

@@ -1,0 +1,52 @@
+package serial
+
+import "bytes"
+
+// maxFrame is the longest line that is waited for. What is longer is noise.
+const maxFrame = 1 << 20
+
+// A framer cuts what arrives into lines. Where the borders between the pieces
+// fall has no meaning. Without a terminator there are no lines: the whole is
+// taken when the line fell silent.
+type framer struct {
+	terminator []byte
+	buf        []byte
+	start      int // of the line that is not complete, in buf
+	scanned    int // up to where it holds no terminator
+}
+
+// add appends what arrived. Lines that next returned are no longer valid.
+func (f *framer) add(piece []byte) {
+	if f.start > 0 {
+		n := copy(f.buf, f.buf[f.start:])
+		f.buf, f.scanned, f.start = f.buf[:n], f.scanned-f.start, 0
+	}
+	f.buf = append(f.buf, piece...)
+}
+
+// next returns the next complete line, without its terminator. It is valid
+// until the next add.
+func (f *framer) next() (line []byte, ok bool) {
+	if len(f.terminator) == 0 {
+		return nil, false
+	}
+	i := bytes.Index(f.buf[f.scanned:], f.terminator)
+	if i < 0 {
+		// A terminator may have begun, but cannot be complete before this.
+		f.scanned = max(f.start, len(f.buf)-len(f.terminator)+1)
+		return nil, false
+	}
+	line = f.buf[f.start : f.scanned+i]
+	f.start = f.scanned + i + len(f.terminator)
+	f.scanned = f.start
+	return line, true
+}
+
+// rest returns what is there of the line that is not complete.
+func (f *framer) rest() []byte { return f.buf[f.start:] }
+
+// overflow reports whether that is longer than any line.
+func (f *framer) overflow() bool { return len(f.buf)-f.start > maxFrame }
+
+// reset forgets everything.
+func (f *framer) reset() { f.buf, f.start, f.scanned = f.buf[:0], 0, 0 }
