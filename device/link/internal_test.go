@@ -6,13 +6,6 @@ import (
 	"time"
 )
 
-// Waiting tells tests how many wait for the line.
-func Waiting(l *Line) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.waiting)
-}
-
 func TestBackoffGrowsToItsLimit(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // No need to wait.

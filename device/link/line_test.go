@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/polygate/gateway/device/link"
@@ -98,15 +99,21 @@ func TestSD01LateReplyIsNotTakenForTheNext(t *testing.T) {
 }
 
 func TestSD02DrainWaitsForLateBytes(t *testing.T) {
+	synctest.Test(t, drainWaitsForLateBytes)
+}
+
+func drainWaitsForLateBytes(t *testing.T) {
 	l, w, dev := pipeLine(t, linktest.Faults{})
 	err := l.Do(context.Background(), w.User, link.Poll, func(c *link.Conn) error {
-		go func() { // Two halves around the beginning of the drain.
+		go func() { // Two halves.
 			mustWrite(t, dev, "21")
+			<-time.After(40 * time.Millisecond)
 			mustWrite(t, dev, ".5\n")
 		}()
+		start := time.Now()
 		n, err := c.Drain(50 * time.Millisecond)
-		if n != 5 || err != nil {
-			t.Errorf("drained %d, %v", n, err)
+		if took := time.Since(start); n != 5 || err != nil || took != 90*time.Millisecond {
+			t.Errorf("drained %d in %s, %v", n, took, err)
 		}
 		go c.Write([]byte("P?\n"))
 		mustRead(t, dev, "P?\n")
@@ -326,9 +333,7 @@ func inOrder(t *testing.T, l *link.Line, holder *link.User, ask []func(run func(
 					t.Error(err)
 				}
 			})
-			for link.Waiting(l) != i+1 {
-				time.Sleep(100 * time.Microsecond) // Nothing tells that a goroutine has queued.
-			}
+			synctest.Wait() // Until it has queued.
 		}
 		return nil
 	})
@@ -339,7 +344,9 @@ func inOrder(t *testing.T, l *link.Line, holder *link.User, ask []func(run func(
 	return order
 }
 
-func TestTurnsArePriorityThenFair(t *testing.T) {
+func TestTurnsArePriorityThenFair(t *testing.T) { synctest.Test(t, turnsArePriorityThenFair) }
+
+func turnsArePriorityThenFair(t *testing.T) {
 	l, w, _ := pipeLine(t, linktest.Faults{})
 	users := map[string]*link.User{}
 	for _, name := range []string{"a", "b", "c"} {
@@ -399,31 +406,87 @@ func TestOneExchangeAtATime(t *testing.T) {
 	all.Wait()
 }
 
-func TestSD04RetriesAreSpacedAndReportedOnce(t *testing.T) {
-	var attempts atomic.Int32
-	up := make(chan struct{})
+func TestSD04AMinuteOffline(t *testing.T) { synctest.Test(t, aMinuteOffline) }
+
+func aMinuteOffline(t *testing.T) {
+	start := time.Now()
+	var tries []time.Duration
 	l := link.NewLine("line", openerFunc(func(context.Context) (link.Port, error) {
-		if attempts.Add(1) < 8 {
+		tries = append(tries, time.Since(start))
+		if time.Since(start) < time.Minute {
 			return nil, errors.New("refused")
 		}
 		near, far := net.Pipe()
-		go func() { <-up; far.Close() }()
+		t.Cleanup(func() { far.Close() })
 		return near, nil
-	}), link.WithRetry(time.Millisecond, 2*time.Millisecond))
+	}))
 	w := watch(l)
 	serve(t, l)
-	var told []string
-	for {
-		s := receive(t, w.states)
-		told = append(told, s.Words)
-		if s.Connected {
-			break
-		}
-	}
-	close(up)
+	told := []string{(<-w.states).Words, (<-w.states).Words}
+	up := <-w.states
+	told = append(told, up.Words)
 	if want := []string{"not opened yet", "refused", "test port"}; !slices.Equal(told, want) {
 		t.Errorf("told %q, want %q", told, want)
 	}
+	if late := up.Since.Sub(start) - time.Minute; late > time.Second {
+		t.Errorf("noticed %s late that it is back", late)
+	}
+	if n := len(tries); n > 65 || tries[n-1]-tries[n-2] != time.Second {
+		t.Errorf("tried at %s", tries)
+	}
+}
+
+// TestFlappingPortIsNotReopenedAtOnce has a server that accepts and hangs up.
+func TestFlappingPortIsNotReopenedAtOnce(t *testing.T) { synctest.Test(t, flappingPort) }
+
+func flappingPort(t *testing.T) {
+	opened := 0
+	l := link.NewLine("line", openerFunc(func(context.Context) (link.Port, error) {
+		opened++
+		near, far := net.Pipe()
+		far.Close()
+		return near, nil
+	}))
+	serve(t, l)
+	<-time.After(time.Minute)
+	synctest.Wait()
+	if opened > 65 {
+		t.Errorf("opened %d times in a minute", opened)
+	}
+}
+
+// TestLineAtRestDoesNothing relies on the clock of the bubble: it stands still
+// while anything runs, and jumps to the next timer when nothing does.
+func TestLineAtRestDoesNothing(t *testing.T) { synctest.Test(t, lineAtRest) }
+
+func lineAtRest(t *testing.T) {
+	near, far := net.Pipe()
+	reads := &countingPort{Port: near}
+	l := link.NewLine("line", openerFunc(func(context.Context) (link.Port, error) { return reads, nil }))
+	w := watch(l)
+	serve(t, l)
+	t.Cleanup(func() { far.Close() })
+	w.until(t, true)
+	if err := l.Do(context.Background(), w.User, link.Poll, func(*link.Conn) error { return nil }); err != nil {
+		t.Error(err)
+	}
+	<-time.After(time.Second)
+	before := reads.calls.Load()
+	<-time.After(time.Hour)
+	if n := reads.calls.Load() - before; n != 0 {
+		t.Errorf("%d reads in an hour", n)
+	}
+}
+
+// countingPort counts the calls of Read.
+type countingPort struct {
+	link.Port
+	calls atomic.Int32
+}
+
+func (p *countingPort) Read(b []byte) (int, error) {
+	p.calls.Add(1)
+	return p.Port.Read(b)
 }
 
 func TestServeIsForOnce(t *testing.T) {

@@ -99,7 +99,7 @@ func (p *serialPort) setUp(s Serial) error {
 	}
 	p.watch, err = watchLink(p.File, s.Path, func(cause error) {
 		p.cause.Store(&cause)
-		p.letGo() //nolint:errcheck // The port is given up, and cause says why.
+		_ = p.letGo() // The port is given up, and cause says why.
 	})
 	return err
 }
@@ -160,15 +160,14 @@ const maxDrain = 500 * time.Millisecond
 // side holds us up, is dropped: the kernel would wait for it for half a minute.
 func (p *serialPort) Close() error {
 	var queued int
-	p.control(func(fd int) (err error) {
+	err := p.control(func(fd int) (err error) {
 		queued, err = unix.IoctlGetInt(fd, unix.TIOCOUTQ)
 		return err
 	})
-	if queued > 0 {
-		wait := min(maxDrain, time.Duration(queued)*p.byteTime+10*time.Millisecond)
-		pause(context.Background(), wait) //nolint:errcheck // It cannot be cancelled.
+	if err == nil && queued > 0 {
+		<-time.After(min(maxDrain, time.Duration(queued)*p.byteTime+10*time.Millisecond))
 	}
-	err := p.letGo()
+	err = p.letGo()
 	if p.watch != nil {
 		p.watch.close()
 	}
@@ -179,9 +178,8 @@ func (p *serialPort) Close() error {
 // exclusive use for as long as anybody has the port open.
 func (p *serialPort) letGo() error {
 	// Errors mean that the device is gone, and its state with it.
-	p.control(func(fd int) error {
-		unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCOFLUSH)
-		return unix.IoctlSetInt(fd, unix.TIOCNXCL, 0)
+	_ = p.control(func(fd int) error {
+		return errors.Join(unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCOFLUSH), unix.IoctlSetInt(fd, unix.TIOCNXCL, 0))
 	})
 	return p.File.Close()
 }

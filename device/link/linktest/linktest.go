@@ -42,12 +42,12 @@ func (o Opener) Open(ctx context.Context) (link.Port, error) {
 // the port that it returns is closed, or cut off.
 func Wrap(p link.Port, f Faults) link.Port {
 	near, far := net.Pipe()
-	w := &faulty{Conn: near, inner: p}
+	w := &faulty{Conn: near, inner: p, closed: make(chan struct{})}
 	w.pumps.Add(2)
 	go func() {
 		defer w.pumps.Done()
 		defer far.Close()
-		f.pump(far, p)
+		f.pump(far, p, w.closed)
 	}()
 	go func() {
 		defer w.pumps.Done()
@@ -63,10 +63,14 @@ type faulty struct {
 	net.Conn
 	inner link.Port
 	pumps sync.WaitGroup
+
+	once   sync.Once
+	closed chan struct{}
 }
 
 // Close closes the port below, too, and waits for the goroutines.
 func (f *faulty) Close() error {
+	f.once.Do(func() { close(f.closed) })
 	err := f.Conn.Close()
 	f.inner.Close()
 	f.pumps.Wait()
@@ -74,7 +78,7 @@ func (f *faulty) Close() error {
 }
 
 // pump carries bytes from the port to the user, with faults, until either ends.
-func (f Faults) pump(to net.Conn, from link.Port) {
+func (f Faults) pump(to net.Conn, from link.Port, closed <-chan struct{}) {
 	buf := make([]byte, 4096)
 	seen, delivered := 0, 0
 	for {
@@ -91,21 +95,25 @@ func (f Faults) pump(to net.Conn, from link.Port) {
 			piece = piece[:f.CutAfter-delivered]
 		}
 		delivered += len(piece)
-		if !f.deliver(to, piece) || err != nil || cut {
+		if !f.deliver(to, piece, closed) || err != nil || cut {
 			return
 		}
 	}
 }
 
 // deliver writes the pieces of b; false means that the user has gone.
-func (f Faults) deliver(to net.Conn, b []byte) bool {
+func (f Faults) deliver(to net.Conn, b []byte, closed <-chan struct{}) bool {
 	for len(b) > 0 {
 		n := len(b)
 		if f.Split > 0 {
 			n = min(n, f.Split)
 		}
 		if f.Delay != nil {
-			time.Sleep(f.Delay()) // This is the fault itself, not a wait for something.
+			select {
+			case <-time.After(f.Delay()):
+			case <-closed:
+				return false
+			}
 		}
 		if _, err := to.Write(b[:n]); err != nil {
 			return false
