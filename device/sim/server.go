@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 )
 
@@ -22,12 +23,15 @@ const maxLine = 4096
 // ErrUnplugged is what Serve returns after an Unplug fault.
 var ErrUnplugged = errors.New("simulated instrument unplugged")
 
-// A Server lets an instrument answer on a line, and makes it misbehave on request.
+// A Server lets an instrument answer on lines, and makes it misbehave on
+// request. Its fields are not changed once it serves.
 type Server struct {
 	Instrument Instrument
 	Terminator string           // of requests and replies, such as "\r\n"
 	Now        func() time.Time // the instrument's clock
 	Faults     *Faults          // nil: it always behaves
+
+	mu sync.Mutex // the instrument takes one request at a time
 }
 
 // Serve answers what comes in on conn until it ends, ctx ends or a fault
@@ -73,7 +77,9 @@ func ended(ctx context.Context, err error) error {
 // answer sends what the request is answered with, behind the bytes that were
 // held back, and returns the bytes that are to be held back now.
 func (s *Server) answer(ctx context.Context, conn io.Writer, request, held string) (hold string, err error) {
+	s.mu.Lock()
 	reply, ok := s.Instrument.Handle(s.Now(), request)
+	s.mu.Unlock()
 	out := ""
 	if ok {
 		out = reply + s.Terminator
@@ -84,7 +90,7 @@ func (s *Server) answer(ctx context.Context, conn io.Writer, request, held strin
 		case Silent:
 			out = ""
 		case Half:
-			out = out[:len(reply)/2]
+			out = reply[:len(reply)/2]
 		case Garbled:
 			out = garble(reply) + out[len(reply):]
 		case Extra:
