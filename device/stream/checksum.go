@@ -15,7 +15,7 @@ type checksum struct {
 	invert bool
 	mod    uint64 // 0, or the modulus of %<sum mod N>
 	bytes  int    // size of the value
-	digits int    // of the decimal form, or of the hexadecimal one if set by hand
+	digits int    // of the decimal form; of the hexadecimal form if it is set by hand, else 0
 }
 
 // buildChecksum reads the name up to the >. Behind it may stand two
@@ -45,9 +45,6 @@ func buildChecksum(p *parser, it *item) error {
 	if err := c.find(at); err != nil {
 		return err
 	}
-	c.bytes = c.alg.bytes
-	// The number of decimal digits that any value of the size fits in.
-	c.digits = map[int]int{1: 3, 2: 5, 4: 10}[c.bytes]
 	if err := c.extensions(words[1:], at); err != nil {
 		return err
 	}
@@ -98,56 +95,55 @@ func checksumNames() []string {
 	return names
 }
 
-// extensions reads "mod N" and "digits D".
+// extensions reads "mod N" and "digits D", which follow the name.
 func (c *checksum) extensions(words []string, at int) error {
+	var digits uint64
 	for len(words) > 0 {
-		if len(words) < 2 {
-			return fail(at, "behind the name of a checksum, only mod N and digits D are known, as in %%+<sum mod 100>")
+		n := uint64(0)
+		if len(words) > 1 {
+			n, _ = strconv.ParseUint(words[1], 10, 32) // 0 is refused below.
 		}
-		n, err := strconv.ParseUint(words[1], 10, 32)
 		switch {
-		case err == nil && words[0] == "mod" && n >= 2:
-			if !c.alg.additive || c.invert {
-				return fail(at, "mod needs a sum, not %s", c.name)
-			}
+		case words[0] == "mod" && n >= 2:
 			c.mod = n
-			c.digits = len(strconv.FormatUint(n-1, 10))
-			c.bytes = 1
-			for c.bytes < 4 && (n-1)>>(8*c.bytes) != 0 {
-				c.bytes++
-			}
-		case err == nil && words[0] == "digits" && n >= 1 && n <= 10:
-			if err := c.setDigits(int(n), at); err != nil {
-				return err
-			}
+		case words[0] == "digits" && n >= 1 && n <= 10:
+			digits = n
 		default:
 			return fail(at, "%q is not understood: mod N (N from 2 on) and digits D (D from 1 to 10) are known, as in %%+<sum mod 100 digits 2>", strings.Join(words, " "))
 		}
 		words = words[2:]
 	}
-	return nil
+	if c.mod > 0 && (!c.alg.additive || c.invert) {
+		return fail(at, "mod needs a sum, not %s", c.name)
+	}
+	return c.size(int(digits), at)
 }
 
-// setDigits fixes the number of digits, which must be enough for any value.
-func (c *checksum) setDigits(n, at int) error {
+// size sets how many bytes and digits the largest value needs, or checks that
+// the wanted number of digits is enough for it.
+func (c *checksum) size(digits, at int) error {
+	largest := uint64(1)<<(8*c.alg.bytes) - 1
+	if c.mod > 0 {
+		largest = c.mod - 1
+	}
+	for c.bytes = 1; largest>>(8*c.bytes) != 0; c.bytes++ {
+	}
 	base := 10
 	switch {
+	case c.spec.plus && digits == 0:
+		c.digits = len(strconv.FormatUint(largest, 10))
+		return nil
+	case digits == 0:
+		return nil
 	case c.spec.zero && !c.spec.alt:
 		base = 16
 	case !c.spec.plus:
 		return fail(at, "digits needs the decimal form (flag +) or the hexadecimal one (flag 0) without #")
 	}
-	largest := uint64(1)<<(8*c.bytes) - 1
-	if c.mod > 0 {
-		largest = c.mod - 1
+	if len(strconv.FormatUint(largest, base)) > digits {
+		return fail(at, "%d digits are too few for checksums up to %d", digits, largest)
 	}
-	if len(strconv.FormatUint(largest, base)) > n {
-		return fail(at, "%d digits are too few for checksums up to %d", n, largest)
-	}
-	c.digits = n
-	if base == 16 {
-		c.bytes = -1 // Written as one number, not byte by byte.
-	}
+	c.digits = digits
 	return nil
 }
 
@@ -179,7 +175,7 @@ func (c *checksum) form(dst []byte, n uint64) []byte {
 	switch {
 	case c.spec.plus:
 		return fmt.Appendf(dst, "%0*d", c.digits, n)
-	case c.bytes < 0:
+	case c.digits > 0:
 		return fmt.Appendf(dst, "%0*X", c.digits, n)
 	}
 	for i := range c.bytes {

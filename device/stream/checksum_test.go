@@ -69,7 +69,7 @@ func TestChecksumGolden(t *testing.T) {
 }
 
 func isReason(err error, r Reason) bool {
-	var m *Mismatch
+	var m *MismatchError
 	return errors.As(err, &m) && m.Reason == r
 }
 
@@ -149,6 +149,8 @@ func TestSD07ModuloChecksum(t *testing.T) {
 		{"%2c%<sum mod 100>", "A*\x07", texts("A*"), 0},
 		{"%2c%0<sum16 mod 1000>", "A*006B", texts("A*"), 0},
 		{"%2c%+<sum mod 256 digits 3>", "A*107", texts("A*"), 0},
+		{"%2c%+<sum digits 3 mod 100>", "A*007", texts("A*"), 0},
+		{"%2c%0<sum mod 100 digits 3>", "A*007", texts("A*"), 0},
 	})
 }
 

@@ -10,10 +10,11 @@ import (
 type floatConv struct {
 	spec  spec
 	point byte // of the input
+	want  string
 }
 
 func buildFloat(p *parser, it *item) error {
-	c := &floatConv{spec: it.spec, point: '.'}
+	c := &floatConv{spec: it.spec, point: '.', want: wantNumber(it.spec.verb)}
 	if p.opts.DecimalComma {
 		c.point = ','
 	}
@@ -32,7 +33,7 @@ func (c *floatConv) scan(in []byte) (Value, int, int, problem) {
 		return Float(v), start, body + n, problem{}
 	}
 	n := c.length(field[body:])
-	want := problem{reason: NoMatch, at: min(start, len(in)), want: wantNumber(c.spec.verb)}
+	want := problem{reason: NoMatch, at: min(start, len(in)), want: c.want}
 	if n == 0 {
 		return Value{}, 0, 0, want
 	}
@@ -100,6 +101,9 @@ func parseFloat(b []byte, point byte) (float64, error) {
 // special reads inf, infinity and nan in any case, not followed by a letter
 // or digit, and returns their length.
 func special(b []byte) (float64, int) {
+	if len(b) == 0 || !isAlpha(b[0]) {
+		return 0, 0
+	}
 	for _, w := range []struct {
 		word  string
 		value float64

@@ -73,6 +73,8 @@ type Format struct {
 	sep     separator
 	rewrite bool // some item rewrites the input
 	check   bool // some item is a checksum
+
+	warnings []SyntaxError
 }
 
 // op is what an item does.
@@ -119,6 +121,23 @@ type converter interface {
 	print(dst []byte, v Value) ([]byte, error)
 }
 
+var (
+	_ converter = (*floatConv)(nil)
+	_ converter = (*intConv)(nil)
+	_ converter = (*enumConv)(nil)
+	_ converter = (*bitsConv)(nil)
+	_ converter = (*rawConv)(nil)
+	_ converter = (*rawFloatConv)(nil)
+	_ converter = (*bcdConv)(nil)
+	_ converter = (*mantissaConv)(nil)
+	_ converter = (*timeConv)(nil)
+
+	_ textual = (*stringConv)(nil)
+	_ textual = (*charConv)(nil)
+	_ textual = (*charsetConv)(nil)
+	_ textual = (*regexConv)(nil)
+)
+
 // problem is why a scan failed; the zero problem is success. It is a value,
 // so that attempts which may fail cost no allocation.
 type problem struct {
@@ -129,6 +148,10 @@ type problem struct {
 
 // String returns the format text.
 func (f *Format) String() string { return f.text }
+
+// Warnings returns what is no mistake for certain but looks like one, in the
+// order of the text.
+func (f *Format) Warnings() []SyntaxError { return append([]SyntaxError(nil), f.warnings...) }
 
 // Fields describes the values of the format in order: those that Append
 // takes, and, without those marked Compare, those that Match returns. In an

@@ -7,11 +7,11 @@ import (
 )
 
 // mustParse compiles a format that is right.
-func mustParse(t testing.TB, text string, o Options) *Format {
-	t.Helper()
+func mustParse(tb testing.TB, text string, o Options) *Format {
+	tb.Helper()
 	f, err := Parse(text, o)
 	if err != nil {
-		t.Fatalf("Parse(%q): %v", text, err)
+		tb.Fatalf("Parse(%q): %v", text, err)
 	}
 	return f
 }
@@ -38,7 +38,7 @@ func (c matchCase) run(t *testing.T, o Options) {
 	f := mustParse(t, c.format, o)
 	got, err := f.Match([]byte(c.input))
 	if c.reason != 0 {
-		var m *Mismatch
+		var m *MismatchError
 		if !errors.As(err, &m) {
 			t.Errorf("%q on %q: got %v, %v; want a mismatch (%s)", c.format, c.input, got, err, c.reason)
 			return

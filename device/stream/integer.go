@@ -8,10 +8,13 @@ import (
 )
 
 // intConv is %d %i %u %o %x %X.
-type intConv struct{ spec spec }
+type intConv struct {
+	spec spec
+	want string
+}
 
 func buildInteger(_ *parser, it *item) error {
-	it.op, it.conv = opValue, &intConv{it.spec}
+	it.op, it.conv = opValue, &intConv{spec: it.spec, want: wantNumber(it.spec.verb)}
 	return nil
 }
 
@@ -114,7 +117,7 @@ func (s *spec) numberStart(in []byte) (start, body int, neg bool, field []byte) 
 func (c *intConv) scan(in []byte) (Value, int, int, problem) {
 	start, body, neg, field := c.spec.numberStart(in)
 	failed := func(r Reason) (Value, int, int, problem) {
-		return Value{}, 0, 0, problem{reason: r, at: min(start, len(in)), want: wantNumber(c.spec.verb)}
+		return Value{}, 0, 0, problem{reason: r, at: min(start, len(in)), want: c.want}
 	}
 	if neg && !c.signed() {
 		return failed(NoMatch)
@@ -206,10 +209,10 @@ func (c *intConv) print(dst []byte, v Value) ([]byte, error) {
 	digits := buf[:0]
 	switch s.verb {
 	case 'o':
-		digits = strconv.AppendUint(digits, n, 8)
 		if s.alt && n != 0 {
-			prefix = "0"
+			digits = append(digits, '0') // It counts as a digit.
 		}
+		digits = strconv.AppendUint(digits, n, 8)
 	case 'x', 'X':
 		// The width truncates, as in StreamDevice: only so many half bytes.
 		if s.width > 0 && s.width < 16 {

@@ -6,7 +6,7 @@ import (
 )
 
 // Match reads the values of an input, which is one whole message without its
-// terminator. It is all or nothing: on error, a *Mismatch or, for the values
+// terminator. It is all or nothing: on error, a *MismatchError or, for the values
 // in current, a *ValueError, no value is returned. current holds one value
 // for each field that is marked Compare.
 //
@@ -55,7 +55,7 @@ func (m *matcher) mismatch(p problem, at, where int) error {
 	if p.reason == NoMatch && at == len(m.in) {
 		p.reason = Short
 	}
-	return &Mismatch{Reason: p.reason, Offset: at, Expected: p.want, Found: found(m.in[at:]), Format: where}
+	return &MismatchError{Reason: p.reason, Offset: at, Expected: p.want, Found: found(m.in[at:]), Format: where}
 }
 
 // step matches one item.
@@ -148,8 +148,13 @@ func zeroOf(k Kind) Value {
 // rest of the input would be ignored: 230,5 is not 230, 9.9E37 is not 9.
 // Where extra input is an error, it is one anyhow.
 func (m *matcher) cutNumber(it *item, rest []byte, end, i int) problem {
-	if !m.f.opts.IgnoreExtra || i != len(m.f.items)-1 || it.spec.width > 0 || !isDecimal(it.spec.verb) {
+	if !m.f.opts.IgnoreExtra || it.spec.width > 0 || !isDecimal(it.spec.verb) {
 		return problem{}
+	}
+	for _, next := range m.f.items[i+1:] {
+		if next.op != opSpace {
+			return problem{} // It has to match what follows.
+		}
 	}
 	if end > 0 && continuesNumber(rest[end-1], rest[end:]) {
 		return problem{reason: NoMatch, want: wantNumber(it.spec.verb) + " that ends here"}
@@ -238,8 +243,12 @@ func (m *matcher) element(it *item, pos int) (Value, int, problem) {
 	return v, n, p
 }
 
-// textual marks converters whose elements end at the separator.
-type textual interface{ skipsSpace() bool }
+// textual is a converter of text, whose elements end at the separator.
+type textual interface {
+	converter
+	// skipsSpace tells whether white space in front is no part of the text.
+	skipsSpace() bool
+}
 
 // tail tells whether the literal text behind an array starts at pos, where
 // also a separator of some length may be: ",:" in "%f,:" with the separator
@@ -267,7 +276,7 @@ func (m *matcher) checksum(it *item) error {
 	}
 	n, p := it.sum.match(m.raw, at)
 	if p.reason != 0 {
-		return &Mismatch{Reason: p.reason, Offset: at, Expected: p.want, Found: found(m.raw[at:]), Format: it.spec.offset}
+		return &MismatchError{Reason: p.reason, Offset: at, Expected: p.want, Found: found(m.raw[at:]), Format: it.spec.offset}
 	}
 	if m.origin == nil {
 		m.pos += n

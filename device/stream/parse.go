@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -20,6 +21,10 @@ func Parse(text string, o Options) (*Format, error) {
 	}
 	sep, err := parseSeparator(o.Separator)
 	if err != nil {
+		var se *SyntaxError
+		if errors.As(err, &se) {
+			se.Separator = true
+		}
 		return nil, err
 	}
 	f := &Format{text: text, opts: o, sep: sep}
@@ -39,6 +44,7 @@ func Parse(text string, o Options) (*Format, error) {
 	if err := f.checkArray(); err != nil {
 		return nil, err
 	}
+	f.warnings = f.suspicious()
 	return f, nil
 }
 

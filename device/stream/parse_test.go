@@ -169,3 +169,32 @@ func TestInputCutAtEveryByteNeverMatches(t *testing.T) {
 		}
 	}
 }
+
+func TestSD34SuspiciousTextsAreWarnedOf(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		d    Direction
+		at   []int
+	}{
+		{"OUT {OFF|ON}", Out, []int{0}},
+		{"OUT %{OFF|ON}", Out, nil},
+		{"OUT {OFF}|", Out, nil},
+		{"%d\u00b5A", Both, []int{2}},
+		{`%d\xb5A`, Both, nil},
+		{"%d\u03a9", Both, nil}, // Not one byte in Latin-1.
+		{"a%2r", Out, []int{1}},
+		{"%.2r%2.2r", Out, nil},
+		{"%2r", In, nil},
+	} {
+		got := mustParse(t, c.text, Options{Direction: c.d}).Warnings()
+		if len(got) != len(c.at) {
+			t.Errorf("%q: %v, want %d warnings", c.text, got, len(c.at))
+			continue
+		}
+		for i := range got {
+			if got[i].Offset != c.at[i] {
+				t.Errorf("%q: warning at byte %d, want %d", c.text, got[i].Offset, c.at[i])
+			}
+		}
+	}
+}

@@ -24,9 +24,7 @@ func parseSeparator(text string) (separator, error) {
 		case text[i] == '\\':
 			e, end, err := readEscape(text, i)
 			if err != nil {
-				se := err.(*SyntaxError)
-				se.Separator = true
-				return s, se
+				return s, err
 			}
 			next.b = e.b
 			switch e.kind {

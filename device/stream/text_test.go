@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -123,8 +124,8 @@ func TestCA04UnknownStateIsToldFromUnknownText(t *testing.T) {
 		{"%{0|1|2|3}", "", nil, Short},
 	})
 	_, err := mustParse(t, "M%{0|1|2|3}", Options{}).Match([]byte("M7"))
-	m := err.(*Mismatch)
-	if m.Found != `"7"` || m.Offset != 1 || m.Format != 1 {
+	var m *MismatchError
+	if !errors.As(err, &m) || m.Found != `"7"` || m.Offset != 1 || m.Format != 1 {
 		t.Errorf("the number is not in the error: %+v", m)
 	}
 }
@@ -170,14 +171,9 @@ func TestAllBytesPassThrough(t *testing.T) {
 	}
 	for b := range 256 {
 		raw := string([]byte{byte(b)})
-		lit := ""
-		switch raw {
-		case "%":
-			lit = "%%"
-		case "\\":
-			lit = `\\`
-		default:
-			lit = raw
+		lit := raw
+		if raw == "%" || raw == `\` {
+			lit = `\` + raw
 		}
 		if out, err := mustParse(t, lit, Options{}).Append(nil); err != nil || string(out) != raw {
 			t.Errorf("byte %d: %q, %v", b, out, err)

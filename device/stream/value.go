@@ -35,7 +35,7 @@ func (k Kind) String() string {
 }
 
 // Value is one value that goes into or comes out of a format. It is immutable
-// and comparable with ==, except that NaN equals itself when its bits do.
+// and comparable with ==, which also looks at the kind and the declared size.
 // The zero Value has no kind and fits no converter.
 type Value struct {
 	kind Kind
