@@ -69,7 +69,7 @@ func TestChecksumGolden(t *testing.T) {
 }
 
 func isReason(err error, r Reason) bool {
-	var m *MismatchError
+	var m *Mismatch
 	return errors.As(err, &m) && m.Reason == r
 }
 
