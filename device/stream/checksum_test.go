@@ -69,7 +69,7 @@ func TestChecksumGolden(t *testing.T) {
 }
 
 func isReason(err error, r Reason) bool {
-	var m *Mismatch
+	var m *MismatchError
 	return errors.As(err, &m) && m.Reason == r
 }
 

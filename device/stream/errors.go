@@ -38,7 +38,7 @@ func (e *ValueError) Error() string {
 // Reason says in which way an input did not match.
 type Reason uint8
 
-// The reasons of a Mismatch.
+// The reasons of a MismatchError.
 const (
 	NoMatch     Reason = iota + 1 // other bytes than expected
 	Short                         // the input ended too early
@@ -73,8 +73,8 @@ func (r Reason) String() string {
 	return "Reason(" + strconv.Itoa(int(r)) + ")"
 }
 
-// Mismatch says that an input does not fit a format. No value was read.
-type Mismatch struct { //nolint:errname // It is the noun of the field, and reads as one at the caller.
+// MismatchError says that an input does not fit a format. No value was read.
+type MismatchError struct {
 	Reason   Reason
 	Offset   int    // where, in bytes of the input (behind a rewriting converter: of the rewritten input)
 	Expected string // what the format wants there
@@ -83,7 +83,7 @@ type Mismatch struct { //nolint:errname // It is the noun of the field, and read
 }
 
 // Error describes place, expectation and finding in one line.
-func (e *Mismatch) Error() string {
+func (e *MismatchError) Error() string {
 	return fmt.Sprintf("input does not match: %s at byte %d: expected %s, found %s",
 		e.Reason, e.Offset, e.Expected, e.Found)
 }

@@ -38,7 +38,7 @@ func (c matchCase) run(t *testing.T, o Options) {
 	f := mustParse(t, c.format, o)
 	got, err := f.Match([]byte(c.input))
 	if c.reason != 0 {
-		var m *Mismatch
+		var m *MismatchError
 		if !errors.As(err, &m) {
 			t.Errorf("%q on %q: got %v, %v; want a mismatch (%s)", c.format, c.input, got, err, c.reason)
 			return

@@ -85,7 +85,7 @@ func checkMatch(t *testing.T, f *Format, input []byte) {
 		t.Fatalf("%q changed its input", f)
 	}
 	if err != nil {
-		var m *Mismatch
+		var m *MismatchError
 		var ve *ValueError
 		switch {
 		case values != nil:

@@ -6,7 +6,7 @@ import (
 )
 
 // Match reads the values of an input, which is one whole message without its
-// terminator. It is all or nothing: on error, a *Mismatch or, for the values
+// terminator. It is all or nothing: on error, a *MismatchError or, for the values
 // in current, a *ValueError, no value is returned. current holds one value
 // for each field that is marked Compare.
 //
@@ -55,7 +55,7 @@ func (m *matcher) mismatch(p problem, at, where int) error {
 	if p.reason == NoMatch && at == len(m.in) {
 		p.reason = Short
 	}
-	return &Mismatch{Reason: p.reason, Offset: at, Expected: p.want, Found: found(m.in[at:]), Format: where}
+	return &MismatchError{Reason: p.reason, Offset: at, Expected: p.want, Found: found(m.in[at:]), Format: where}
 }
 
 // step matches one item.
@@ -276,7 +276,7 @@ func (m *matcher) checksum(it *item) error {
 	}
 	n, p := it.sum.match(m.raw, at)
 	if p.reason != 0 {
-		return &Mismatch{Reason: p.reason, Offset: at, Expected: p.want, Found: found(m.raw[at:]), Format: it.spec.offset}
+		return &MismatchError{Reason: p.reason, Offset: at, Expected: p.want, Found: found(m.raw[at:]), Format: it.spec.offset}
 	}
 	if m.origin == nil {
 		m.pos += n

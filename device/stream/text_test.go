@@ -124,7 +124,7 @@ func TestCA04UnknownStateIsToldFromUnknownText(t *testing.T) {
 		{"%{0|1|2|3}", "", nil, Short},
 	})
 	_, err := mustParse(t, "M%{0|1|2|3}", Options{}).Match([]byte("M7"))
-	var m *Mismatch
+	var m *MismatchError
 	if !errors.As(err, &m) || m.Found != `"7"` || m.Offset != 1 || m.Format != 1 {
 		t.Errorf("the number is not in the error: %+v", m)
 	}
