@@ -57,6 +57,9 @@ func (p Place) ErrorAt(offset int, format string, args ...any) { p.report(offset
 // Warnf reports what is probably a mistake.
 func (p Place) Warnf(format string, args ...any) { p.report(0, true, format, args) }
 
+// WarnAt is Warnf at an offset in the key's text.
+func (p Place) WarnAt(offset int, format string, args ...any) { p.report(offset, true, format, args) }
+
 func (p Place) report(offset int, warning bool, format string, args []any) {
 	if p.list == nil {
 		return

@@ -20,11 +20,8 @@ func parse(text string, o stream.Options, at describe.Place) *stream.Format {
 		}
 		return nil
 	}
-	for i, r := range text {
-		if 0x80 <= r && r <= 0xFF {
-			at.Warnf("%q at byte %d is two bytes in UTF-8; for the one byte 0x%X write \\x%X in single quotes", r, i, r, r)
-			break
-		}
+	for _, w := range f.Warnings() {
+		at.WarnAt(w.Offset, "%s", w.Msg)
 	}
 	return f
 }

@@ -115,6 +115,10 @@ func (k *compiler) single(f *stream.Format, c *codec, index int, at describe.Pla
 		at.Errorf("%d values where one is needed: %%*d skips one, and a query can read several attributes", len(fields))
 		return target{}, false
 	}
+	if fields[0].Compare {
+		at.ErrorAt(fields[0].Offset, "there is no value to compare with: %%= belongs into the reply to a write")
+		return target{}, false
+	}
 	if err := c.check(&fields[0], stream.In); err != nil {
 		at.ErrorAt(fields[0].Offset, "%v", err)
 		return target{}, false
@@ -221,6 +225,10 @@ func (k *compiler) query(e *entry[Query]) {
 		}
 	}
 	for i, name := range q.Values {
+		if t.fields[i].Compare {
+			at.In(key).ErrorAt(t.fields[i].Offset, "there is no value to compare with: %%= belongs into the reply to a write")
+			return
+		}
 		if v, ok := k.queryValue(e.base, name, &t.fields[i], x, at.In("values", fmt.Sprint(i))); ok {
 			v.field = i
 			t.values = append(t.values, v)

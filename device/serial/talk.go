@@ -206,7 +206,7 @@ func matches(formats []*stream.Format, line []byte) bool {
 
 // mismatched makes the alarm of a reply that its format does not fit.
 func mismatched(err error) gateway.Alarm {
-	var m *stream.Mismatch
+	var m *stream.MismatchError
 	if errors.As(err, &m) && m.Reason == stream.NoState {
 		return failure(gateway.StatusState, "%v", err)
 	}
