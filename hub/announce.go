@@ -23,7 +23,7 @@ func (h *Hub) onAnnouncement(a *gateway.Announcement) {
 	switch {
 	case isNew:
 		d = h.newDevice(a.Owner)
-	case d.owner == a.Owner:
+	case d.owner == a.Owner && !d.lost.left:
 		d.heard = h.now
 	case later(a.Owner, d.owner):
 		h.takeOver(d, a.Owner)
@@ -91,16 +91,16 @@ func (h *Hub) mergePiece(d *device, a *gateway.Announcement) {
 		if e == nil || announced.Descriptor == nil || announced.Descriptor.Path != e.path() {
 			continue
 		}
-		h.mergeAnnounced(e, announced, false)
+		h.mergeAnnounced(e, announced)
 	}
 }
 
-func (h *Hub) mergeAnnounced(e *entry, announced *gateway.Announced, newOwner bool) {
+func (h *Hub) mergeAnnounced(e *entry, announced *gateway.Announced) {
 	if announced.Readback != nil {
-		h.merge(e, gateway.Readback, announced.Readback, newOwner)
+		h.merge(e, gateway.Readback, announced.Readback)
 	}
 	if announced.Setpoint != nil {
-		h.merge(e, gateway.Setpoint, announced.Setpoint, newOwner)
+		h.merge(e, gateway.Setpoint, announced.Setpoint)
 	}
 }
 
@@ -133,7 +133,10 @@ func (h *Hub) applySet(d *device, a *gateway.Announcement) {
 	// Samples first, then the state that makes them count as current.
 	for _, i := range kept {
 		h.describeEntry(d.entries[i], &announced[i])
-		h.mergeAnnounced(d.entries[i], &announced[i], newOwner)
+		if newOwner {
+			d.entries[i].unheard = announced[i].Descriptor.Roles()
+		}
+		h.mergeAnnounced(d.entries[i], &announced[i])
 	}
 	h.endLoss(d, a)
 	h.add(d, added)

@@ -36,7 +36,7 @@ func (h *Hub) standingOf(e *entry, level standing) standing {
 		return level
 	case e.stale:
 		return standing{gateway.Stale, h.now, "polls are overdue"}
-	case e.unread:
+	case e.unheard&gateway.Readback != 0:
 		return standing{gateway.Stale, h.now, "not read since the driver started"}
 	}
 	if now := e.attr.Load(); now != nil && now.Availability == gateway.Stale {
@@ -76,6 +76,9 @@ func (h *Hub) refreshEntry(e *entry, level standing) {
 // stay lost until their owners have announced everything: what they said in
 // between went by.
 func (h *Hub) onBusState(s *gateway.BusState) {
+	if s.Connected == h.busUp {
+		return // a bus begins by saying that it is there
+	}
 	h.busUp = s.Connected
 	if !s.Connected {
 		for _, d := range h.devices {

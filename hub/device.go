@@ -44,9 +44,12 @@ func (h *Hub) speaker(owner gateway.Owner) *device {
 	case d == nil:
 		h.askDescribe()
 		return nil
+	case d.owner == owner && d.lost.left:
+		h.counts.ignored.Add(1)
+		return nil
 	case d.owner == owner:
 		d.heard = h.now
-		if d.lost.as != gateway.Available && !d.lost.left {
+		if d.lost.as != gateway.Available {
 			h.askDescribe()
 		}
 		return d

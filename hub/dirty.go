@@ -34,6 +34,7 @@ const changeSize = 128
 // EventAdded goes into it.
 type mergeSet struct {
 	items map[mergeKey]item
+	purge int // when there are more than this, it is time to look for ended watches
 }
 
 type mergeKey struct {
@@ -43,7 +44,9 @@ type mergeKey struct {
 	role  gateway.Role
 }
 
-func newMergeSet() *mergeSet { return &mergeSet{items: map[mergeKey]item{}} }
+func newMergeSet() *mergeSet { return &mergeSet{items: map[mergeKey]item{}, purge: minPurge} }
+
+const minPurge = 1024
 
 // merge adds an event and returns the number of sample events that went into
 // another one by it. With count they are counted in the events as well.
@@ -102,13 +105,18 @@ func (m *mergeSet) forget(key mergeKey) (lost uint64) {
 	return lost
 }
 
-// purge drops what belongs to watches that have ended.
-func (m *mergeSet) purge() {
+// tidy drops what belongs to watches that have ended, each time that the set
+// has doubled.
+func (m *mergeSet) tidy() {
+	if len(m.items) <= m.purge {
+		return
+	}
 	for key := range m.items {
 		if key.watch.ended.Load() {
 			delete(m.items, key)
 		}
 	}
+	m.purge = max(minPurge, 2*len(m.items))
 }
 
 // sorted appends the events in hub order to what came beside them, and returns all.

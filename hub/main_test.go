@@ -40,8 +40,9 @@ func inWorld(t *testing.T, opts hub.Options, test func(w *world, oven *hubtest.D
 	})
 }
 
-func newWorld(t *testing.T, opts hub.Options) *world {
-	bus := hubtest.NewBus()
+func newWorld(t *testing.T, opts hub.Options) *world { return runWorld(t, hubtest.NewBus(), opts) }
+
+func runWorld(t *testing.T, bus *hubtest.Bus, opts hub.Options) *world {
 	h := hub.New(bus, opts)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -26,7 +26,7 @@ func (h *Hub) onUpdate(u *gateway.Update) {
 	for i := range u.Samples {
 		s := &u.Samples[i]
 		if e := d.entry(s.Index); e != nil && s.Sample != nil {
-			h.merge(e, s.Role, s.Sample, false)
+			h.merge(e, s.Role, s.Sample)
 		}
 	}
 	for i := range u.Samples {
@@ -37,15 +37,11 @@ func (h *Hub) onUpdate(u *gateway.Update) {
 }
 
 // onVerdict applies the samples that came with a verdict and then ends the put.
+// A verdict without an owner is the bus's own: nobody listened.
 func (h *Hub) onVerdict(v *gateway.PutVerdict) {
-	if d := h.speaker(v.Owner); d != nil && d.revision == v.Revision {
-		if e := d.entry(v.Index); e != nil {
-			if v.Verdict.Setpoint != nil {
-				h.merge(e, gateway.Setpoint, v.Verdict.Setpoint, false)
-			}
-			if v.Verdict.Readback != nil {
-				h.merge(e, gateway.Readback, v.Verdict.Readback, false)
-			}
+	if v.Device != "" {
+		if d := h.speaker(v.Owner); d != nil && d.revision == v.Revision {
+			h.mergeResult(d.entry(v.Index), &v.Verdict)
 		}
 	}
 	if v.ID.Hub == h.epoch {
@@ -53,35 +49,55 @@ func (h *Hub) onVerdict(v *gateway.PutVerdict) {
 	}
 }
 
+func (h *Hub) mergeResult(e *entry, v *gateway.Verdict) {
+	if e == nil {
+		return
+	}
+	if v.Setpoint != nil {
+		h.merge(e, gateway.Setpoint, v.Setpoint)
+	}
+	if v.Readback != nil {
+		h.merge(e, gateway.Readback, v.Readback)
+	}
+}
+
 // merge stores a sample if it is newer than what is there, and tells those who
-// watch. The first word of a new owner counts as newer, whatever its number.
-func (h *Hub) merge(e *entry, role gateway.Role, sample *gateway.Sample, newOwner bool) {
+// watch. The first word of a new owner counts as newer, whatever its number;
+// until it has read something, the last known value stays, but not as a good one.
+func (h *Hub) merge(e *entry, role gateway.Role, sample *gateway.Sample) {
 	old := e.attr.Load()
 	before := old.Sample(role)
 	if before == nil || role == gateway.RoleBoth {
 		return // the attribute has no such role
 	}
+	unheard := e.unheard&role != 0 && sample.Seq != 0
 	var mask gateway.Mask
 	switch {
 	case sample.Seq == before.Seq && !sample.Time.After(before.Time):
-		return // the same again
+		h.hear(e, role, sample) // the same again
+		return
 	case sample.Seq == before.Seq:
 		// Only time moved on.
-	case sample.Seq == before.Seq+1 && !newOwner:
+	case sample.Seq == before.Seq+1 && !unheard:
 		mask = sample.Mask
-	case sample.Seq > before.Seq || newOwner && sample.Seq != 0:
+	case sample.Seq > before.Seq || unheard:
 		// What changed in between went by.
 		mask = sample.Mask | everything
 	default:
-		if newOwner {
-			// It has not read this yet: keep the last known value, but not as a good one.
-			e.unread = role == gateway.Readback
-		}
 		return
 	}
 	h.store(e, role, h.rising(sample, before), mask)
-	if e.unread && role == gateway.Readback {
-		e.unread = false
+	h.hear(e, role, sample)
+}
+
+// hear notes that the present owner has spoken of a role.
+func (h *Hub) hear(e *entry, role gateway.Role, sample *gateway.Sample) {
+	if e.unheard&role == 0 || sample.Seq == 0 && e.attr.Load().Sample(role).Seq != 0 {
+		return
+	}
+	e.unheard &^= role
+	// While the device is lost that is what counts; its end refreshes all.
+	if role == gateway.Readback && e.device.lost.as == gateway.Available {
 		h.refreshEntry(e, e.device.level())
 	}
 }

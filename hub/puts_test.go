@@ -2,6 +2,7 @@ package hub_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -107,4 +108,308 @@ func TestExecuteRunsACommand(t *testing.T) {
 			t.Errorf("verdict %+v", v)
 		}
 	})
+}
+
+func TestPutToALostDeviceIsTheDriversToAnswer(t *testing.T) {
+	inWorld(t, hub.Options{}, func(w *world, oven *hubtest.Device) {
+		oven.SetState(false, "unplugged")
+		oven.OnPut(func(d *hubtest.Device, p *gateway.Put) { d.Refuse(p, gateway.KindNotConnected, "unplugged") })
+		w.get("oven.ramp")
+		p, err := w.view.Put(ramp(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := gateway.Wait(context.Background(), p)
+		if v.Stage != gateway.StageRefused || v.Err.Kind != gateway.KindNotConnected {
+			t.Errorf("verdict %+v", v)
+		}
+		if a := w.get("oven.ramp"); a.Setpoint != gateway.NeverRead {
+			t.Error("a refusal changed the setpoint")
+		}
+	})
+}
+
+func TestPutThatNobodyListensTo(t *testing.T) {
+	inWorld(t, hub.Options{}, func(w *world, oven *hubtest.Device) {
+		synctest.Wait()
+		oven.Restart(false) // and has not said so yet
+		p, err := w.view.Put(ramp(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := gateway.Wait(context.Background(), p); v.Err == nil || v.Err.Kind != gateway.KindNotConnected {
+			t.Errorf("verdict %+v", v)
+		}
+	})
+}
+
+func TestAcceptedComesWithTheSetpoint(t *testing.T) {
+	inWorld(t, hub.Options{}, func(w *world, oven *hubtest.Device) {
+		var held *gateway.Put
+		oven.OnPut(func(_ *hubtest.Device, p *gateway.Put) { held = p })
+		synctest.Wait()
+		p, err := w.view.Put(ramp(7))
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if isClosed(p.Accepted()) {
+			t.Fatal("accepted before the driver said so")
+		}
+		oven.Accept(held)
+		<-p.Accepted()
+		if a, _ := w.view.Get("oven.ramp"); a.Setpoint.Value.Float() != 7 {
+			t.Errorf("setpoint is %v when accepted", a.Setpoint.Value)
+		}
+		if isClosed(p.Done()) {
+			t.Fatal("done before the verdict")
+		}
+		oven.Reject(held, "too hot")
+		v := gateway.Wait(context.Background(), p)
+		if v.Err.Kind != gateway.KindRefusedByDevice || v.Err.DeviceWords != "too hot" {
+			t.Errorf("verdict %+v", v)
+		}
+		if a := w.get("oven.ramp"); a.Setpoint.Alarm.Status != gateway.StatusWrite || a.Setpoint.Value.Float() != 7 {
+			t.Errorf("after a failure: setpoint %v with %+v", a.Setpoint.Value, a.Setpoint.Alarm)
+		}
+	})
+}
+
+func TestBudgetsNest(t *testing.T) {
+	for _, budget := range []time.Duration{0, 100 * time.Millisecond, time.Second, 10 * time.Minute} {
+		inWorld(t, hub.Options{}, func(w *world, oven *hubtest.Device) {
+			oven.OnPut(func(*hubtest.Device, *gateway.Put) {})
+			synctest.Wait()
+			began := time.Now()
+			r := ramp(1)
+			r.Budget = budget
+			p, err := w.view.Put(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := gateway.Wait(context.Background(), p)
+			took := time.Since(began)
+			if budget == 0 {
+				budget = gateway.DefaultBudget
+			}
+			if atDriver := oven.Puts()[0].Budget; !(0 < atDriver && atDriver < took && took < budget) {
+				t.Errorf("budget %v: driver has %v, hub waited %v", budget, atDriver, took)
+			}
+			if v.Err.Kind != gateway.KindUnknownOutcome || v.Stage != gateway.StageSent || !isClosed(p.Accepted()) {
+				t.Errorf("verdict %+v", v)
+			}
+			// What comes too late is applied, and is nobody's verdict any more.
+			hubtest.Comply(oven, oven.Puts()[0])
+			w.wantValue("oven.ramp", 1)
+			if got := p.Verdict(); got.Err != v.Err {
+				t.Errorf("verdict changed to %+v", got)
+			}
+			if n := w.hub.Stats().PendingPuts; n != 0 {
+				t.Errorf("%d puts are still pending", n)
+			}
+		})
+	}
+}
+
+func TestDuplicateAndForeignVerdictsAreIgnored(t *testing.T) {
+	inWorld(t, hub.Options{}, func(w *world, oven *hubtest.Device) {
+		oven.OnPut(func(d *hubtest.Device, p *gateway.Put) {
+			foreign := *p
+			foreign.ID.Hub++
+			d.Refuse(&foreign, gateway.KindInternal, "not for this hub")
+			hubtest.Comply(d, p)
+			d.Refuse(p, gateway.KindInternal, "second verdict")
+		})
+		synctest.Wait()
+		p, err := w.view.Put(ramp(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if v := p.Verdict(); v.Err != nil {
+			t.Errorf("verdict %+v", v)
+		}
+	})
+}
+
+func TestPutsUnderWayAreBounded(t *testing.T) {
+	inWorld(t, hub.Options{MaxPuts: 5, MaxSessionPuts: 3}, func(w *world, oven *hubtest.Device) {
+		oven.OnPut(func(*hubtest.Device, *gateway.Put) {})
+		synctest.Wait()
+		put := func(s gateway.Session, want gateway.ErrorKind) {
+			t.Helper()
+			_, err := s.Put(ramp(1))
+			wantKind(t, err, want)
+		}
+		one, two := w.hub.For(gateway.Caller{}), w.hub.For(gateway.Caller{})
+		for range 3 {
+			put(one, gateway.KindOK)
+		}
+		put(one, gateway.KindBusy)
+		put(two, gateway.KindOK)
+		put(two, gateway.KindOK)
+		put(two, gateway.KindBusy)
+		for _, p := range oven.Puts() {
+			hubtest.Comply(oven, p)
+		}
+		synctest.Wait()
+		put(one, gateway.KindOK)
+		put(two, gateway.KindOK)
+	})
+}
+
+func TestPutsEndWithTheirOwner(t *testing.T) {
+	ends := map[string]func(*world, *hubtest.Device){
+		"another owner announces": func(_ *world, d *hubtest.Device) { d.Restart(false); d.Announce() },
+		"another owner speaks":    func(_ *world, d *hubtest.Device) { d.Restart(false); d.Heartbeat() },
+		"the owner leaves":        func(_ *world, d *hubtest.Device) { d.Leave("") },
+		"the hub stops":           func(w *world, _ *hubtest.Device) { w.stop() },
+	}
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, hub.Options{}, func(w *world, oven *hubtest.Device) {
+				oven.OnPut(func(*hubtest.Device, *gateway.Put) {})
+				synctest.Wait()
+				p, err := w.view.Put(ramp(1))
+				if err != nil {
+					t.Fatal(err)
+				}
+				end(w, oven)
+				synctest.Wait()
+				if !isClosed(p.Done()) || !isClosed(p.Accepted()) {
+					t.Fatal("the put did not end")
+				}
+				if v := p.Verdict(); v.Err.Kind != gateway.KindUnknownOutcome || v.Err.Stage != gateway.StageSent {
+					t.Errorf("verdict %+v", v)
+				}
+			})
+		})
+	}
+}
+
+func TestDrainLetsRunningPutsFinish(t *testing.T) {
+	inWorld(t, hub.Options{}, func(w *world, oven *hubtest.Device) {
+		oven.OnPut(func(*hubtest.Device, *gateway.Put) {})
+		synctest.Wait()
+		p, err := w.view.Put(ramp(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if err := w.hub.Drain(ctx); err == nil {
+			t.Error("drained while a put was under way")
+		}
+		_, err = w.view.Put(ramp(2))
+		wantKind(t, err, gateway.KindShuttingDown)
+		hubtest.Comply(oven, oven.Puts()[0])
+		if err := w.hub.Drain(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if v := p.Verdict(); v.Err != nil {
+			t.Errorf("verdict %+v", v)
+		}
+	})
+}
+
+func TestAfterTheEnd(t *testing.T) {
+	inWorld(t, hub.Options{}, func(w *world, oven *hubtest.Device) {
+		oven.Set("oven.actual", gateway.Of(1.0))
+		s, _ := w.watch(gateway.StreamOptions{}, all())
+		synctest.Wait()
+		if err := w.hub.Alive(context.Background()); err != nil {
+			t.Errorf("Alive: %v", err)
+		}
+		w.stop()
+		w.wantValue("oven.actual", 1)
+		wantEvents(t, s, "added oven.actual, added oven.cancel, added oven.ramp, synced")
+		_, err := w.view.Put(ramp(1))
+		wantKind(t, err, gateway.KindShuttingDown)
+		_, err = s.Watch(all())
+		wantKind(t, err, gateway.KindShuttingDown)
+		s.Close()
+		if err := w.hub.Alive(context.Background()); err == nil {
+			t.Error("a hub that has ended is alive")
+		}
+	})
+}
+
+func TestServeReturnsTheErrorOfAClosedBus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bus := hubtest.NewBus()
+		h := hub.New(bus, hub.Options{})
+		closed := errors.New("closed")
+		bus.Fail(closed)
+		if err := h.Serve(context.Background()); !errors.Is(err, closed) {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+}
+
+// TestReadAfterPut is the promise that a gateway stands on: after the verdict
+// the value is there, whoever reads.
+func TestReadAfterPut(t *testing.T) {
+	bus := hubtest.NewBus()
+	oven := hubtest.NewDevice(bus, "oven", ovenDescriptors()...)
+	w := runWorld(t, bus, hub.Options{})
+	if err := bus.Settle(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	answers := make(chan *gateway.Put, 1)
+	oven.OnPut(func(_ *hubtest.Device, p *gateway.Put) { answers <- p })
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		for p := range answers {
+			hubtest.Comply(oven, p)
+		}
+	}()
+	defer func() { close(answers); <-answered }()
+	n := 50000
+	if testing.Short() {
+		n = 1000
+	}
+	for i := range n {
+		want := gateway.Of(float64(i))
+		p, err := w.view.Put(gateway.PutRequest{Path: "oven.ramp", Value: want})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-p.Accepted()
+		if a, _ := w.view.Get("oven.ramp"); !a.Setpoint.Value.Equal(want) {
+			t.Fatalf("put %d: accepted, and the setpoint is %v", i, a.Setpoint.Value.Float())
+		}
+		<-p.Done()
+		if a, _ := w.view.Get("oven.ramp"); !a.Readback.Value.Equal(want) {
+			t.Fatalf("put %d: done, and the readback is %v", i, a.Readback.Value.Float())
+		}
+	}
+}
+
+// TestBUS06VerdictAndValueNeverSwap watches as another client does: the value
+// is queued before the verdict is known.
+func TestBUS06VerdictAndValueNeverSwap(t *testing.T) {
+	bus := hubtest.NewBus()
+	hubtest.NewDevice(bus, "oven", ovenDescriptors()...)
+	w := runWorld(t, bus, hub.Options{})
+	if err := bus.Settle(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	s := w.view.Open(gateway.StreamOptions{})
+	defer s.Close()
+	if _, err := s.Watch(gateway.WatchOptions{Match: gateway.PatternOf("oven.ramp"), Roles: gateway.Readback}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10000 {
+		want := gateway.Of(float64(i))
+		p, err := w.view.Put(gateway.PutRequest{Path: "oven.ramp", Value: want})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-p.Done()
+		events := s.Take(nil)
+		if len(events) == 0 || !events[len(events)-1].Sample().Value.Equal(want) {
+			t.Fatalf("put %d is done and its value is not queued: %s", i, describe(events))
+		}
+	}
 }

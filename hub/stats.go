@@ -18,7 +18,7 @@ type Stats struct {
 	Events              uint64 // changes of the table
 	Messages            uint64 // received from the bus
 	Dropped             uint64 // messages that the bus lost on their way
-	Ignored             uint64 // messages of owners that have been replaced
+	Ignored             uint64 // messages of owners that have left or been replaced
 	Describes           uint64 // how often all owners were asked to announce
 	Restamped           uint64 // samples whose time was moved because it did not rise
 	LastReceive         time.Time

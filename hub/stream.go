@@ -155,6 +155,7 @@ func (s *stream) push(it item, size int) {
 		return
 	case it.attr != nil:
 		s.stats.Lost += s.merged.merge(it, true)
+		s.merged.tidy()
 		return
 	}
 	s.queue = append(s.queue, it)
@@ -171,9 +172,6 @@ func (s *stream) overflow() {
 	if s.merged == nil {
 		s.merged = newMergeSet()
 		s.stats.Overflows++
-	} else {
-		// Only starts of watches are queued now: most must have ended.
-		s.merged.purge()
 	}
 	kept := s.queue[:0]
 	for _, it := range s.queue {
@@ -198,6 +196,7 @@ func (s *stream) mergeSnapshot(it item) {
 		s.merged.merge(item{attr: attr, watch: it.watch, n: it.n, typ: gateway.EventAdded, start: true}, true)
 	}
 	it.watch.snapshot = nil
+	s.merged.tidy()
 }
 
 func (s *stream) setSnapshot(w *watch, snapshot []*gateway.Attribute) {

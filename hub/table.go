@@ -16,9 +16,10 @@ type entry struct {
 	attr   atomic.Pointer[gateway.Attribute]
 	device *device
 	groups []*group // who watches it
-	// stale is what the driver says; unread is set while nothing has been
-	// read since a new owner took the device over.
-	stale, unread bool
+	stale  bool     // the driver says so
+	// unheard are the roles of which the present owner has not said anything
+	// yet, so that what is there is its predecessor's.
+	unheard gateway.Role
 }
 
 func (e *entry) path() gateway.Path { return e.attr.Load().Path }

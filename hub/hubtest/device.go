@@ -22,7 +22,8 @@ type Device struct {
 	state      gateway.DeviceState
 	attributes []gateway.Announced
 	answer     func(*Device, *gateway.Put)
-	silent     bool
+	silent     bool // says and hears nothing
+	left       bool // nobody listens any more
 	lastTime   time.Time
 	puts       []*gateway.Put
 }
@@ -140,6 +141,7 @@ func (d *Device) Restart(forget bool) {
 	d.owner.Term++
 	d.owner.Instance = fmt.Sprintf("i%d", d.owner.Term)
 	d.revision = 1
+	d.silent, d.left = false, false
 	if forget {
 		descriptors := make([]*gateway.Descriptor, len(d.attributes))
 		for i, a := range d.attributes {
@@ -176,13 +178,14 @@ func (d *Device) Heartbeat() {
 	d.sayState()
 }
 
-// Leave says that this owner has stopped.
+// Leave says that this owner has stopped. It is silent until Restart.
 func (d *Device) Leave(words string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	state := d.currentState()
 	state.Leaving, state.Words = true, words
 	d.bus.say(&state)
+	d.silent, d.left = true, true
 }
 
 // SetSilent makes the driver say nothing and hear nothing, or come back.

@@ -7,7 +7,7 @@ import (
 // handlePut reports false if nobody is there to take the put.
 func (d *Device) handlePut(p *gateway.Put) bool {
 	d.mu.Lock()
-	if p.To != d.owner {
+	if p.To != d.owner || d.left {
 		d.mu.Unlock()
 		return false
 	}
