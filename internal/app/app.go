@@ -51,6 +51,18 @@ const StopLimit = 9 * time.Second
 // errStopped is the cause of the contexts of parts when they are to stop.
 var errStopped = errors.New("stopping")
 
+// A StartError says which part could not start, and why.
+type StartError struct {
+	Part string
+	Err  error
+}
+
+// Error returns the part and the reason.
+func (e *StartError) Error() string { return e.Part + ": " + e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *StartError) Unwrap() error { return e.Err }
+
 type ended struct {
 	name string
 	err  error
@@ -64,7 +76,8 @@ type group struct {
 
 // Run starts all groups, waits until ctx ends or a part ends by itself, and
 // stops all groups. It returns nil if ctx ended and every part stopped
-// cleanly. ready is called once everything listens and serves.
+// cleanly, and a StartError if a part could not listen. ready is called once
+// everything listens and serves.
 func Run(ctx context.Context, log zerolog.Logger, groups []Group, ready func()) error {
 	running, err := listen(ctx, groups)
 	failed := make(chan ended, count(groups))
@@ -93,7 +106,7 @@ func listen(ctx context.Context, groups []Group) ([]*group, error) {
 		for _, part := range next.Parts {
 			if err := part.Listen(ctx); err != nil {
 				g.Drain = nil
-				return running, fmt.Errorf("%s: %w", part.Name, err)
+				return running, &StartError{part.Name, err}
 			}
 			g.Parts = append(g.Parts, part)
 		}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"github.com/polygate/gateway"
+	"github.com/polygate/gateway/api"
+	"github.com/polygate/gateway/internal/app"
+	"github.com/rs/zerolog"
+)
+
+// A frontendType is a row of the table of frontends: adding one is adding a row.
+type frontendType struct {
+	name   string
+	config func() frontendConfig // with its defaults
+}
+
+// A frontendConfig is the section of one frontend.
+type frontendConfig interface {
+	// listenOn replaces the host of the address, for `demo --listen`.
+	listenOn(host string)
+	build(view gateway.View, log zerolog.Logger) frontend
+}
+
+// A frontend is a part that shows itself on the status page.
+type frontend interface {
+	app.Part
+	Status() any
+	// Where tells people where to find it, once it listens.
+	Where() string
+}
+
+var frontendTypes = []frontendType{
+	{"rest", func() frontendConfig { return &restConfig{api.DefaultConfig()} }},
+}
+
+type restConfig struct {
+	api.Config `yaml:",inline"`
+}
+
+func (c *restConfig) listenOn(host string) { c.Listen = withHost(c.Listen, host) }
+
+func (c *restConfig) build(view gateway.View, log zerolog.Logger) frontend {
+	return restFrontend{api.New(c.Config, view, log)}
+}
+
+type restFrontend struct{ *api.Server }
+
+func (f restFrontend) Where() string { return "http://" + f.Addr().String() }
