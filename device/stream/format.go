@@ -66,14 +66,12 @@ type Field struct {
 
 // Format is a compiled format text. It is immutable and safe for concurrent use.
 type Format struct {
-	text    string
-	opts    Options
-	items   []item
-	fields  []Field
-	sep     separator
-	rewrite bool // some item rewrites the input
-	check   bool // some item is a checksum
-
+	text     string
+	opts     Options
+	items    []item
+	fields   []Field
+	sep      separator
+	check    bool // some item is a checksum
 	warnings []SyntaxError
 }
 

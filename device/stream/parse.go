@@ -35,7 +35,6 @@ func Parse(text string, o Options) (*Format, error) {
 	f.items = p.items
 	for i := range f.items {
 		it := &f.items[i]
-		f.rewrite = f.rewrite || it.op == opRewrite
 		f.check = f.check || it.op == opChecksum
 		if it.op == opValue && !it.spec.skip {
 			f.fields = append(f.fields, it.field(o.Direction))

@@ -81,6 +81,9 @@ func (p *parser) parsePattern(s *spec) (*pattern, error) {
 		case c == '/', c == '_', c >= 0x80, c == '"', c == '\'', c == '%':
 			literal(c)
 		default: // of the regular expression
+			if c == 'Q' {
+				return nil, fail(p.pos, `\Q does not exist here: put a backslash in front of each character`)
+			}
 			b.WriteByte('\\')
 			b.WriteByte(c)
 		}

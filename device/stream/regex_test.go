@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -43,6 +44,8 @@ func TestRewriting(t *testing.T) {
 		{`%#/([^+-]*)([+-])/\2\1/`, "1.23-", "-1.23"},
 		{`%#-2/.*/\U0/`, "abcd", "abCD"},
 		{`%#4/a/x/`, "aaaaaa", "xxxxaa"},
+		{`%#2/x*/-/`, "abcd", "-a-b-cd"},
+		{`%#-2/x*/-/`, "abcd", "ab-c-d-"},
 		{`%#.2/a/x/`, "aaaa", "axaa"},
 		{`%#+.2/a/x/`, "aaaa", "xxaa"},
 		{`%#/(a)(b)?/[\2\1]/`, "aba", "[ba][a]"},
@@ -111,7 +114,7 @@ func TestSD36PatternsEndInBoundedTime(t *testing.T) {
 	if err != nil || got[0].Text() != "yaybycy" {
 		t.Errorf("got %v, %v", got, err)
 	}
-	for _, text := range []string{`%/a(?=b)/`, `%/(a)\K/`, `%#/(?<!x)y/z/`, `%/[/`, `%/(/`, `%/a**/`} {
+	for _, text := range []string{`%/a(?=b)/`, `%/(a)\K/`, `%#/(?<!x)y/z/`, `%/[/`, `%/(/`, `%/a**/`, `%/\Qa\E/`} {
 		_, err := Parse(text, Options{})
 		var se *SyntaxError
 		if !errors.As(err, &se) {
@@ -135,5 +138,41 @@ func TestSD36PatternsEndInBoundedTime(t *testing.T) {
 	groups := `%#/a*/` + strings.Repeat("&", 256) + `/%s`
 	if _, err := mustParse(t, groups, Options{}).Match(line); !isReason(err, TooMuchWork) {
 		t.Errorf("growing groups: %v", err)
+	}
+}
+
+// Where no anchor is involved, rewriting is what the regexp package does, and
+// each byte that was kept is where origin says.
+func TestRewritingAgreesWithRegexp(t *testing.T) {
+	rng := rand.New(rand.NewPCG(36, 9))
+	for _, pattern := range []string{"a", "x*", "ab|b", "[ab]+", "(a)(b)?", "b*?", "(?:ab)*", "a.*b|a", "$^|x"} {
+		re := regexp.MustCompile(pattern)
+		for range 2000 {
+			in := make([]byte, rng.IntN(8))
+			for i := range in {
+				in[i] = "abx"[rng.IntN(3)]
+			}
+			width := rng.IntN(9)
+			window := len(in)
+			text := "%#/" + pattern + "/<>/"
+			if width > 0 {
+				window = min(width, len(in))
+				text = fmt.Sprintf("%%#%d/%s/<>/", width, pattern)
+			}
+			want := re.ReplaceAllString(string(in[:window]), "<>") + string(in[window:])
+			r := mustParse(t, text, Options{}).items[0].rewrite
+			out, origin, p := r.apply(in, true)
+			if p.reason != 0 || string(out) != want {
+				t.Fatalf("%s of %q: %q, want %q", text, in, out, want)
+			}
+			if len(origin) != len(out)+1 || origin[len(out)] != len(in) {
+				t.Fatalf("%s of %q: origin %v", text, in, origin)
+			}
+			for i, o := range out {
+				if origin[i] > origin[i+1] || o != '<' && o != '>' && in[origin[i]] != o {
+					t.Fatalf("%s of %q: origin %v of %q", text, in, origin, out)
+				}
+			}
+		}
 	}
 }

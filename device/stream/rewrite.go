@@ -10,6 +10,7 @@ type rewriter struct {
 	spec  spec
 	pat   *pattern
 	parts []part
+	want  string
 }
 
 // part is a piece of a replacement: a literal byte or a group of the match.
@@ -21,7 +22,7 @@ type part struct {
 
 // buildRewrite reads the replacement up to the closing slash.
 func buildRewrite(p *parser, it *item, pat *pattern) error {
-	r := &rewriter{spec: it.spec, pat: pat}
+	r := &rewriter{spec: it.spec, pat: pat, want: "fewer replacements of /" + pat.text + "/"}
 	if r.spec.prec < 0 {
 		r.spec.prec = 0
 	}
@@ -96,7 +97,7 @@ func (r *rewriter) parsePart(p *parser, c byte) error {
 // as in StreamDevice. An empty match directly behind the match before is none,
 // and behind an empty match one byte is kept, so that the loop ends.
 func (r *rewriter) apply(in []byte, wantOrigin bool) (out []byte, origin []int, p problem) {
-	tooMuch := problem{reason: TooMuchWork, want: "fewer replacements of /" + r.pat.text + "/"}
+	tooMuch := problem{reason: TooMuchWork, want: r.want}
 	from, to := r.bounds(len(in))
 	out = make([]byte, 0, len(in)+16)
 	keep := func(a, b int) {
@@ -138,9 +139,7 @@ func (r *rewriter) apply(in []byte, wantOrigin bool) (out []byte, origin []int, 
 			pos++
 		}
 	}
-	if pos < len(in) {
-		keep(pos, len(in))
-	}
+	keep(min(pos, to), len(in))
 	if len(out) > maxRewritten {
 		return nil, nil, tooMuch
 	}

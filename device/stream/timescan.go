@@ -12,8 +12,8 @@ type clock struct {
 	hour, minute, second      int
 	pm                        int // -1 is not given, else 0 or 1
 	nanos                     int
-	unix                      int64
-	hasUnix                   bool
+	unix                      int64 // without its sign
+	hasUnix, before           bool  // before: before 1970
 	zone                      *time.Location
 }
 
@@ -77,8 +77,25 @@ func (s *timeStep) scan(in []byte, k *clock) (int, bool) {
 		east, n, ok := zoneOffset(in)
 		k.zone = time.FixedZone("", east)
 		return n, ok
+	case 's':
+		return scanUnix(in, k)
 	}
 	return s.scanNumber(in, k)
+}
+
+// scanUnix reads seconds since 1970, with or without a sign.
+func scanUnix(in []byte, k *clock) (int, bool) {
+	i := skipSpace(in)
+	k.before = i < len(in) && in[i] == '-'
+	if k.before {
+		i++
+	}
+	start := i
+	for ; i < len(in) && i < start+12 && isDigit(in[i]); i++ {
+		k.unix = k.unix*10 + int64(in[i]-'0')
+	}
+	k.hasUnix = true
+	return i, i > start
 }
 
 // scanNumber reads the steps that are numbers.
@@ -86,20 +103,12 @@ func (s *timeStep) scanNumber(in []byte, k *clock) (int, bool) {
 	digits, low, high := timeField(s.verb)
 	i := skipSpace(in)
 	start := i
-	neg := s.verb == 's' && i < len(in) && in[i] == '-'
-	if neg {
-		i++
-		start = i
-	}
 	n := 0
 	for ; i < len(in) && i < start+digits && isDigit(in[i]); i++ {
 		n = n*10 + int(in[i]-'0')
 	}
 	if i == start || n < low || n > high {
 		return 0, false
-	}
-	if neg {
-		n = -n
 	}
 	switch s.verb {
 	case 'b', 'B', 'h', 'm':
@@ -114,8 +123,6 @@ func (s *timeStep) scanNumber(in []byte, k *clock) (int, bool) {
 		k.yearDay = n
 	case 'M':
 		k.minute = n
-	case 's':
-		k.unix, k.hasUnix = int64(n), true
 	case 'S':
 		k.second = n
 	case 'y':
@@ -147,8 +154,6 @@ func timeField(verb byte) (digits, low, high int) {
 		return 2, 0, 59
 	case 'S': // With leap seconds.
 		return 2, 0, 60
-	case 's':
-		return 12, 0, 253402214399
 	case 'u', 'w':
 		return 1, 0, 7
 	case 'U', 'V', 'W':
@@ -214,7 +219,11 @@ func (s *timeStep) scanFraction(in []byte, k *clock) (int, bool) {
 func (k *clock) seconds(now func() time.Time) (float64, bool) {
 	fraction := float64(k.nanos) * 1e-9
 	if k.hasUnix {
-		return float64(k.unix) + fraction, true
+		v := float64(k.unix) + fraction
+		if k.before {
+			v = -v
+		}
+		return v, true
 	}
 	hour := k.hour
 	switch {
