@@ -34,6 +34,8 @@ func (w *writer) array(v gateway.Value) {
 	w.end(outer)
 }
 
+// appendPacked writes 8 and 16 bits as variable-length integers and wider
+// elements with their own width.
 func appendPacked(b []byte, v gateway.Value) []byte {
 	switch elements := v.Array().(type) {
 	case []bool:
@@ -56,21 +58,21 @@ func appendPacked(b []byte, v gateway.Value) []byte {
 		for _, e := range elements {
 			b = binary.LittleEndian.AppendUint32(b, uint32(e))
 		}
-	case []int64:
-		for _, e := range elements {
-			b = binary.LittleEndian.AppendUint64(b, uint64(e))
-		}
 	case []uint32:
 		for _, e := range elements {
 			b = binary.LittleEndian.AppendUint32(b, e)
 		}
-	case []uint64:
-		for _, e := range elements {
-			b = binary.LittleEndian.AppendUint64(b, e)
-		}
 	case []float32:
 		for _, e := range elements {
 			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(e))
+		}
+	case []int64:
+		for _, e := range elements {
+			b = binary.LittleEndian.AppendUint64(b, uint64(e))
+		}
+	case []uint64:
+		for _, e := range elements {
+			b = binary.LittleEndian.AppendUint64(b, e)
 		}
 	case []float64:
 		for _, e := range elements {
@@ -106,17 +108,17 @@ func decodeArray(kind gateway.Kind, b []byte, v *gateway.Value) error {
 	case gateway.Uint16:
 		*v, err = varintArray(b, func(r *reader) uint16 { return narrow[uint16](r, r.uint32()) })
 	case gateway.Int32:
-		*v, err = fixed32Array(b, func(bits uint32) int32 { return int32(bits) })
+		*v, err = fixedArray[int32](b, fixed32Type)
 	case gateway.Uint32:
-		*v, err = fixed32Array(b, func(bits uint32) uint32 { return bits })
+		*v, err = fixedArray[uint32](b, fixed32Type)
 	case gateway.Float32:
-		*v, err = fixed32Array(b, math.Float32frombits)
+		*v, err = fixedArray[float32](b, fixed32Type)
 	case gateway.Int64:
-		*v, err = fixed64Array(b, func(bits uint64) int64 { return int64(bits) })
+		*v, err = fixedArray[int64](b, fixed64Type)
 	case gateway.Uint64:
-		*v, err = fixed64Array(b, func(bits uint64) uint64 { return bits })
+		*v, err = fixedArray[uint64](b, fixed64Type)
 	case gateway.Float64:
-		*v, err = fixed64Array(b, math.Float64frombits)
+		*v, err = fixedArray[float64](b, fixed64Type)
 	case gateway.Uint8:
 		*v = gateway.ArrayOf(append([]uint8{}, b...))
 	case gateway.String:
@@ -168,55 +170,67 @@ func grow[T any](elements []T, n int) []T {
 	return elements
 }
 
-func fixed32Array[T gateway.Scalar](b []byte, convert func(uint32) T) (gateway.Value, error) {
+func fixedArray[T gateway.Scalar](b []byte, wireType uint64) (gateway.Value, error) {
+	width := 4
+	if wireType == fixed64Type {
+		width = 8
+	}
 	var elements []T
 	r := reader{b: b}
 	for key := r.next(); key != 0; key = r.next() {
+		var part []byte
 		switch key {
 		case elementsField<<3 | lenType:
-			packed := r.bytes()
-			if len(packed)%4 != 0 {
-				r.fail(errPartElement)
-				break
-			}
-			elements = grow(elements, len(packed)/4)
-			for ; len(packed) > 0; packed = packed[4:] {
-				elements = append(elements, convert(binary.LittleEndian.Uint32(packed)))
-			}
-		case elementsField<<3 | fixed32Type:
-			elements = append(elements, convert(r.fixed32()))
+			part = r.bytes()
+		case elementsField<<3 | wireType:
+			part = r.take(width)
 		default:
 			r.skip(key)
+			continue
 		}
+		if len(part)%width != 0 {
+			r.fail(errPartElement)
+			break
+		}
+		start := len(elements)
+		elements = append(elements, make([]T, len(part)/width)...)
+		fill(elements[start:], part)
 	}
 	return gateway.ArrayOf(elements), r.err
+}
+
+// fill reads all elements from b, which has their size. encoding/binary can do
+// this, too, with a dynamic call for each element.
+func fill[T gateway.Scalar](elements []T, b []byte) {
+	switch elements := any(elements).(type) {
+	case []int32:
+		for i := range elements {
+			elements[i] = int32(binary.LittleEndian.Uint32(b[4*i:]))
+		}
+	case []uint32:
+		for i := range elements {
+			elements[i] = binary.LittleEndian.Uint32(b[4*i:])
+		}
+	case []float32:
+		for i := range elements {
+			elements[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+		}
+	case []int64:
+		for i := range elements {
+			elements[i] = int64(binary.LittleEndian.Uint64(b[8*i:]))
+		}
+	case []uint64:
+		for i := range elements {
+			elements[i] = binary.LittleEndian.Uint64(b[8*i:])
+		}
+	case []float64:
+		for i := range elements {
+			elements[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+		}
+	}
 }
 
 var errPartElement = errors.New("an array ends within an element")
-
-func fixed64Array[T gateway.Scalar](b []byte, convert func(uint64) T) (gateway.Value, error) {
-	var elements []T
-	r := reader{b: b}
-	for key := r.next(); key != 0; key = r.next() {
-		switch key {
-		case elementsField<<3 | lenType:
-			packed := r.bytes()
-			if len(packed)%8 != 0 {
-				r.fail(errPartElement)
-				break
-			}
-			elements = grow(elements, len(packed)/8)
-			for ; len(packed) > 0; packed = packed[8:] {
-				elements = append(elements, convert(binary.LittleEndian.Uint64(packed)))
-			}
-		case elementsField<<3 | fixed64Type:
-			elements = append(elements, convert(r.fixed64()))
-		default:
-			r.skip(key)
-		}
-	}
-	return gateway.ArrayOf(elements), r.err
-}
 
 func textArray(b []byte) (gateway.Value, error) {
 	r := reader{b: b}

@@ -3,6 +3,7 @@ package proto
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"time"
 	"unicode/utf8"
@@ -136,6 +137,17 @@ func (r *reader) bytes() []byte {
 	if !r.advance(n) {
 		return nil
 	}
+	return b
+}
+
+// take returns the next n bytes of the input, or nil if there are fewer.
+func (r *reader) take(n int) []byte {
+	if n > len(r.b) {
+		r.fail(io.ErrUnexpectedEOF)
+		return nil
+	}
+	b := r.b[:n]
+	r.b = r.b[n:]
 	return b
 }
 

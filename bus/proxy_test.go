@@ -1,0 +1,117 @@
+package bus_test
+
+import (
+	"net"
+	"sync"
+	"testing"
+)
+
+// A proxy carries TCP connections to a target, and can cut them.
+type proxy struct {
+	listener net.Listener
+	target   string
+	wait     sync.WaitGroup
+
+	mu    sync.Mutex
+	conns map[net.Conn]struct{}
+	down  bool
+	// toServer and toClient are how many more bytes may pass before the
+	// connections are cut; negative for no end.
+	toServer, toClient int
+	cuts               chan struct{} // one for each cut by a number of bytes
+}
+
+func newProxy(t *testing.T, target string) *proxy {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	p := &proxy{
+		listener: listener, target: target, conns: make(map[net.Conn]struct{}),
+		toServer: -1, toClient: -1, cuts: make(chan struct{}, 1<<12),
+	}
+	p.wait.Go(p.accept)
+	t.Cleanup(func() {
+		must(t, listener.Close())
+		p.setDown(true)
+		p.wait.Wait()
+	})
+	return p
+}
+
+func (p *proxy) url() string { return "nats://" + p.listener.Addr().String() }
+
+// setDown refuses all connections, and closes those that there are.
+func (p *proxy) setDown(down bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.down = down
+	if down {
+		p.closeAll()
+	}
+}
+
+// cutAfter cuts the connections after so many more bytes in one direction.
+func (p *proxy) cutAfter(toServer, toClient int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.toServer, p.toClient = toServer, toClient
+}
+
+func (p *proxy) closeAll() {
+	for c := range p.conns {
+		_ = c.Close()
+	}
+	clear(p.conns)
+}
+
+func (p *proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("tcp", p.target)
+		if err != nil {
+			_ = client.Close()
+			continue
+		}
+		p.mu.Lock()
+		p.conns[client], p.conns[server] = struct{}{}, struct{}{}
+		if p.down {
+			p.closeAll()
+		}
+		p.mu.Unlock()
+		p.wait.Go(func() { p.copy(server, client, &p.toServer) })
+		p.wait.Go(func() { p.copy(client, server, &p.toClient) })
+	}
+}
+
+func (p *proxy) copy(to, from net.Conn, budget *int) {
+	buf := make([]byte, 4096)
+	for {
+		n, err := from.Read(buf)
+		cut := false
+		p.mu.Lock()
+		if *budget >= 0 {
+			if cut = n > *budget; cut {
+				n = *budget
+			}
+			*budget -= n
+		}
+		p.mu.Unlock()
+		if _, writeErr := to.Write(buf[:n]); err != nil || writeErr != nil || cut {
+			p.mu.Lock()
+			if cut {
+				p.toServer, p.toClient = -1, -1
+				p.cuts <- struct{}{}
+			}
+			// Both directions end together, as they do when a cable is pulled.
+			_ = to.Close()
+			_ = from.Close()
+			delete(p.conns, to)
+			delete(p.conns, from)
+			p.mu.Unlock()
+			return
+		}
+	}
+}
