@@ -45,8 +45,7 @@ func lockHolder(path string) int {
 		return 0
 	}
 	defer file.Close()
-	dev := uint64(st.Dev)
-	id := fmt.Sprintf("%02x:%02x:%d", unix.Major(dev), unix.Minor(dev), st.Ino)
+	id := fmt.Sprintf("%02x:%02x:%d", unix.Major(st.Dev), unix.Minor(st.Dev), st.Ino)
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {
 		f := strings.Fields(lines.Text())

@@ -56,7 +56,7 @@ func TestReadTellsArrivalTime(t *testing.T) {
 	go echo(dev)
 	before := time.Now()
 	err := l.Do(context.Background(), w.User, link.Poll, func(c *link.Conn) error {
-		c.Write([]byte("abc"))
+		mustWrite(t, c, "abc")
 		last := before
 		for range 3 {
 			_, at, err := c.Read(make([]byte, 10), soon())
@@ -78,7 +78,7 @@ func TestReadTellsArrivalTime(t *testing.T) {
 func TestSD01LateReplyIsNotTakenForTheNext(t *testing.T) {
 	l, w, dev := pipeLine(t, linktest.Faults{})
 	err := l.Do(context.Background(), w.User, link.Poll, func(c *link.Conn) error {
-		go c.Write([]byte("T?\n"))
+		go mustWrite(t, c, "T?\n")
 		mustRead(t, dev, "T?\n")
 		_, err := line(c, shortly())
 		return err
@@ -115,7 +115,7 @@ func drainWaitsForLateBytes(t *testing.T) {
 		if took := time.Since(start); n != 5 || err != nil || took != 90*time.Millisecond {
 			t.Errorf("drained %d in %s, %v", n, took, err)
 		}
-		go c.Write([]byte("P?\n"))
+		go mustWrite(t, c, "P?\n")
 		mustRead(t, dev, "P?\n")
 		go mustWrite(t, dev, "1013\n")
 		got, err := line(c, soon())
@@ -233,7 +233,7 @@ func TestLossDuringAnExchange(t *testing.T) {
 				return nil
 			})
 		}()
-		go c.Write([]byte("T?\n"))
+		go mustWrite(t, c, "T?\n")
 		mustRead(t, dev, "T?\n")
 		go dev.Close()
 		_, err := line(c, soon())
@@ -253,11 +253,14 @@ func TestLossDuringAnExchange(t *testing.T) {
 func TestContextOfAnExchange(t *testing.T) {
 	l, w, dev := pipeLine(t, linktest.Faults{})
 	hold, held := make(chan struct{}), make(chan struct{})
-	go l.Do(context.Background(), w.User, link.Poll, func(*link.Conn) error {
-		close(held)
-		<-hold
-		return nil
-	})
+	first := make(chan error, 1)
+	go func() {
+		first <- l.Do(context.Background(), w.User, link.Poll, func(*link.Conn) error {
+			close(held)
+			<-hold
+			return nil
+		})
+	}()
 	receive(t, held)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	spent := errors.New("the budget is spent")
@@ -273,6 +276,9 @@ func TestContextOfAnExchange(t *testing.T) {
 		t.Errorf("waiting: %v", err)
 	}
 	close(hold)
+	if err := receive(t, first); err != nil {
+		t.Error(err)
+	}
 
 	// A blocked read ends, too, and the line is as good as before.
 	ctx, cancel = context.WithCancelCause(context.Background())

@@ -33,32 +33,32 @@ func holdPort(path string) {
 		os.Exit(1)
 	}
 	fmt.Println("open")
-	io.Copy(io.Discard, os.Stdin)
+	_, _ = io.Copy(io.Discard, os.Stdin) // Until it is closed.
 	p.Close()
 }
 
 // serve runs the line until the test ends.
-func serve(t testing.TB, l *link.Line) {
-	t.Helper()
+func serve(tb testing.TB, l *link.Line) {
+	tb.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- l.Serve(ctx) }()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		cancel()
-		if err := receive(t, done); err != nil {
-			t.Error(err)
+		if err := receive(tb, done); err != nil {
+			tb.Error(err)
 		}
 	})
 }
 
 // receive waits for a value.
-func receive[T any](t testing.TB, c <-chan T) T {
-	t.Helper()
+func receive[T any](tb testing.TB, c <-chan T) T {
+	tb.Helper()
 	select {
 	case v := <-c:
 		return v
 	case <-time.After(limit):
-		t.Fatalf("nothing came in %s", limit)
+		tb.Fatalf("nothing came in %s", limit)
 		panic("unreachable")
 	}
 }
@@ -83,24 +83,24 @@ func watch(l *link.Line) *watched {
 func fastRetry() link.Option { return link.WithRetry(time.Millisecond, 5*time.Millisecond) }
 
 // until waits for a state with the given condition.
-func (w *watched) until(t testing.TB, connected bool) link.State {
-	t.Helper()
+func (w *watched) until(tb testing.TB, connected bool) link.State {
+	tb.Helper()
 	for {
-		if s := receive(t, w.states); s.Connected == connected {
+		if s := receive(tb, w.states); s.Connected == connected {
 			return s
 		}
 	}
 }
 
 // hear waits for unsolicited bytes and wants these.
-func (w *watched) hear(t testing.TB, want string) {
-	t.Helper()
+func (w *watched) hear(tb testing.TB, want string) {
+	tb.Helper()
 	var got []byte
 	for len(got) < len(want) {
-		got = append(got, receive(t, w.bytes)...)
+		got = append(got, receive(tb, w.bytes)...)
 	}
 	if string(got) != want {
-		t.Errorf("heard %q, want %q", got, want)
+		tb.Errorf("heard %q, want %q", got, want)
 	}
 }
 
@@ -157,18 +157,18 @@ func (f openerFunc) Open(ctx context.Context) (link.Port, error) { return f(ctx)
 func (f openerFunc) String() string                              { return "test port" }
 
 // mustWrite writes as the instrument.
-func mustWrite(t testing.TB, w io.Writer, text string) {
-	t.Helper()
+func mustWrite(tb testing.TB, w io.Writer, text string) {
+	tb.Helper()
 	if _, err := io.WriteString(w, text); err != nil {
-		t.Error(err)
+		tb.Error(err)
 	}
 }
 
 // mustRead reads exactly this as the instrument.
-func mustRead(t testing.TB, r io.Reader, want string) {
-	t.Helper()
+func mustRead(tb testing.TB, r io.Reader, want string) {
+	tb.Helper()
 	got := make([]byte, len(want))
 	if _, err := io.ReadFull(r, got); err != nil || string(got) != want {
-		t.Errorf("the instrument read %q (%v), want %q", got, err, want)
+		tb.Errorf("the instrument read %q (%v), want %q", got, err, want)
 	}
 }

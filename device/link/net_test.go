@@ -88,7 +88,9 @@ func TestUDPLine(t *testing.T) {
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
-			server.WriteTo(buf[:n], from)
+			if _, err := server.WriteTo(buf[:n], from); err != nil {
+				return
+			}
 		}
 	}()
 	defer func() { server.Close(); <-done }()

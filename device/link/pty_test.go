@@ -23,25 +23,32 @@ import (
 	"github.com/polygate/gateway/device/link/pty"
 )
 
-func openPair(t testing.TB) *pty.Pair {
-	t.Helper()
+func openPair(tb testing.TB) *pty.Pair {
+	tb.Helper()
 	p, err := pty.Open()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { p.Close() })
+	tb.Cleanup(func() { p.Close() })
 	return p
 }
 
 // ptyLine is a served line on a new pseudo-terminal.
-func ptyLine(t testing.TB) (*link.Line, *watched, *pty.Pair) {
-	t.Helper()
-	pair := openPair(t)
+func ptyLine(tb testing.TB) (*link.Line, *watched, *pty.Pair) {
+	tb.Helper()
+	pair := openPair(tb)
 	l := link.NewLine("line", link.Serial{Path: pair.Path}, fastRetry())
 	w := watch(l)
-	serve(t, l)
-	w.until(t, true)
+	serve(tb, l)
+	w.until(tb, true)
 	return l, w, pair
+}
+
+func unplug(t *testing.T, pair *pty.Pair) {
+	t.Helper()
+	if err := pair.Unplug(); err != nil {
+		t.Error(err)
+	}
 }
 
 // cook gives the terminal the line discipline of a login.
@@ -129,9 +136,7 @@ func TestSD17ModemLinesOnlyIfAskedFor(t *testing.T) {
 
 func TestSD14LossIsNoticedWithoutTraffic(t *testing.T) {
 	_, w, pair := ptyLine(t)
-	if err := pair.Unplug(); err != nil {
-		t.Error(err)
-	}
+	unplug(t, pair)
 	if s := w.until(t, false); s.Losses != 1 {
 		t.Errorf("state %+v", s)
 	}
@@ -140,7 +145,7 @@ func TestSD14LossIsNoticedWithoutTraffic(t *testing.T) {
 func TestSD14LossInARead(t *testing.T) {
 	l, w, pair := ptyLine(t)
 	err := l.Do(context.Background(), w.User, link.Poll, func(c *link.Conn) error {
-		go pair.Unplug()
+		go unplug(t, pair)
 		_, _, err := c.Read(make([]byte, 1), time.Time{})
 		return err
 	})
@@ -156,7 +161,7 @@ func TestSD14LossJustAfterAnExchange(t *testing.T) {
 	if _, err := query(l, w.User, "x\n"); err != nil {
 		t.Error(err)
 	}
-	pair.Unplug()
+	unplug(t, pair)
 	w.until(t, false)
 	if _, err := query(l, w.User, "x\n"); !errors.Is(err, link.ErrNotOpen) {
 		t.Errorf("got %v", err)
@@ -323,7 +328,11 @@ func TestSD14UnpluggedAHundredTimesUnderLoad(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	goroutines, descriptors := runtime.NumGoroutine(), countDescriptors(t)
 	var all sync.WaitGroup
-	all.Go(func() { l.Serve(ctx) })
+	all.Go(func() {
+		if err := l.Serve(ctx); err != nil {
+			t.Error(err)
+		}
+	})
 	for range 4 {
 		u := l.NewUser("load", link.UserOptions{})
 		all.Go(func() {
@@ -353,7 +362,7 @@ func TestSD14UnpluggedAHundredTimesUnderLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 		mustRead(t, pair, "x\n") // Unplugged in the middle of an exchange.
-		pair.Unplug()
+		unplug(t, pair)
 		w.until(t, true)
 		w.until(t, false)
 	}

@@ -2,6 +2,7 @@ package link
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -73,10 +74,15 @@ func (s Serial) withDefaults() Serial {
 
 // Validate checks the settings without opening the port.
 func (s Serial) Validate() error {
+	if s.Path == "" {
+		return errors.New("the port has no path")
+	}
+	return s.validateSettings()
+}
+
+func (s Serial) validateSettings() error {
 	s = s.withDefaults()
 	switch {
-	case s.Path == "":
-		return fmt.Errorf("the port has no path")
 	case s.Baud < 1 || s.Baud > 100_000_000:
 		return fmt.Errorf("%d is not a baud rate", s.Baud)
 	case s.DataBits < 5 || s.DataBits > 8:
@@ -110,10 +116,12 @@ func (s Serial) Validate() error {
 }
 
 // String is like "/dev/ttyUSB0 at 9600 8N1".
-func (s Serial) String() string {
+func (s Serial) String() string { return s.Path + " at " + s.settings() }
+
+func (s Serial) settings() string {
 	s = s.withDefaults()
 	letter := map[Parity]string{ParityNone: "N", ParityEven: "E", ParityOdd: "O", ParityMark: "M", ParitySpace: "S"}
-	text := fmt.Sprintf("%s at %d %d%s%d", s.Path, s.Baud, s.DataBits, letter[s.Parity], s.StopBits)
+	text := fmt.Sprintf("%d %d%s%d", s.Baud, s.DataBits, letter[s.Parity], s.StopBits)
 	if s.Flow != FlowNone {
 		text += " " + string(s.Flow)
 	}

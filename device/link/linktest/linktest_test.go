@@ -28,7 +28,7 @@ func TestFaults(t *testing.T) {
 			near, far := net.Pipe()
 			p := linktest.Wrap(near, tc.faults)
 			defer p.Close()
-			go io.WriteString(far, "abcdef")
+			go send(t, far, "abcdef")
 			buf := make([]byte, 16)
 			for _, want := range tc.want {
 				if n, err := p.Read(buf); string(buf[:n]) != want || err != nil {
@@ -36,7 +36,7 @@ func TestFaults(t *testing.T) {
 				}
 			}
 			if tc.faults.CutAfter > 0 {
-				if _, err := p.Read(buf); err != io.EOF {
+				if _, err := p.Read(buf); !errors.Is(err, io.EOF) {
 					t.Errorf("after the cut: %v", err)
 				}
 				return
@@ -45,7 +45,7 @@ func TestFaults(t *testing.T) {
 			if n, err := p.Read(buf); !errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("then %q, %v", buf[:n], err)
 			}
-			go io.WriteString(p, "down")
+			go send(t, p, "down")
 			got := make([]byte, 4)
 			if _, err := io.ReadFull(far, got); err != nil || string(got) != "down" {
 				t.Errorf("the other way: %q, %v", got, err)
@@ -55,5 +55,12 @@ func TestFaults(t *testing.T) {
 				t.Errorf("after closing: %v", err)
 			}
 		})
+	}
+}
+
+func send(t *testing.T, w io.Writer, text string) {
+	t.Helper()
+	if _, err := io.WriteString(w, text); err != nil {
+		t.Error(err)
 	}
 }
