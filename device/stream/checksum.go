@@ -99,9 +99,11 @@ func checksumNames() []string {
 func (c *checksum) extensions(words []string, at int) error {
 	var digits uint64
 	for len(words) > 0 {
-		n := uint64(0)
+		n := uint64(0) // Refused below, as is a number that cannot be read.
 		if len(words) > 1 {
-			n, _ = strconv.ParseUint(words[1], 10, 32) // 0 is refused below.
+			if v, err := strconv.ParseUint(words[1], 10, 32); err == nil {
+				n = v
+			}
 		}
 		switch {
 		case words[0] == "mod" && n >= 2:

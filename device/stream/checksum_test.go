@@ -157,7 +157,7 @@ func TestSD07ModuloChecksum(t *testing.T) {
 func TestChecksumMistakes(t *testing.T) {
 	for text, at := range map[string]int{
 		"%<crc>": 2, "%<negsum1>": 2, "%<>": 2, "ab%<sum": 2, "%<negcrc8>": 2, "%<nxor>": 2, "%<sum mod 1>": 2,
-		"%<sum mod x>": 2, "%<crc8 mod 10>": 2, "%<~sum mod 10>": 2, "%+<sum digits 2>": 3, "%<sum digits 3>": 2,
+		"%<sum mod x>": 2, "%<sum mod 4294967296>": 2, "%<sum mod>": 2, "%<crc8 mod 10>": 2, "%<~sum mod 10>": 2, "%+<sum digits 2>": 3, "%<sum digits 3>": 2,
 		"%<sum digits>": 2, "%<sum width 3>": 2, "%0-<sum>": 0, "%+#<sum>": 0, "%*<sum>": 0, "%(x)<sum>": 0, "%?<sum>": 0,
 	} {
 		_, err := Parse(text, Options{})
