@@ -15,6 +15,7 @@ import (
 // into what the instrument understands.
 type codec struct {
 	typ     gateway.Type // without control limits, which only puts have to keep
+	element gateway.Type // typ itself, or that of one element of an array
 	scaled  bool
 	scale   float64
 	offset  float64
@@ -101,13 +102,13 @@ func (c *codec) decodeScalar(field *stream.Field, read stream.Value) (gateway.Va
 			}
 		}
 		if c.scaled {
-			return c.checked(c.typ.FromFloat(f*c.scale + c.offset))
+			return c.checked(c.element.FromFloat(f*c.scale + c.offset))
 		}
 	}
 	switch {
-	case c.typ.Kind == gateway.Enum:
+	case c.element.Kind == gateway.Enum:
 		return c.decodeState(read)
-	case c.typ.Kind == gateway.Bool:
+	case c.element.Kind == gateway.Bool:
 		n, ok := read.Int64()
 		if !ok || n != 0 && n != 1 {
 			return gateway.Value{}, failure(gateway.StatusState, "%s is neither 0 nor 1", read)
@@ -115,16 +116,16 @@ func (c *codec) decodeScalar(field *stream.Field, read stream.Value) (gateway.Va
 		return gateway.Of(n == 1), gateway.Alarm{}
 	case read.Kind() == stream.KindFloat:
 		f, _ := read.Float64()
-		return c.checked(c.typ.FromFloat(f))
+		return c.checked(c.element.FromFloat(f))
 	}
-	if c.typ.Kind.IsSigned() && isBitPattern(field.Verb) {
-		read = read.SignExtend(c.typ.Kind.Bits())
+	if c.element.Kind.IsSigned() && isBitPattern(field.Verb) {
+		read = read.SignExtend(c.element.Kind.Bits())
 	}
 	if n, ok := read.Int64(); ok {
-		return c.checked(c.typ.FromInt(n))
+		return c.checked(c.element.FromInt(n))
 	}
 	n, _ := read.Uint64()
-	return c.checked(c.typ.FromUint(n))
+	return c.checked(c.element.FromUint(n))
 }
 
 // isBitPattern tells converters that read bits, which a signed type takes as
@@ -149,7 +150,7 @@ func (c *codec) decodeState(read stream.Value) (gateway.Value, gateway.Alarm) {
 }
 
 func (c *codec) decodeText(text string) (gateway.Value, gateway.Alarm) {
-	switch c.typ.Kind {
+	switch c.element.Kind {
 	case gateway.Enum:
 		for i, s := range c.states {
 			if s.text == text {
@@ -159,13 +160,10 @@ func (c *codec) decodeText(text string) (gateway.Value, gateway.Alarm) {
 		return gateway.Value{}, failure(gateway.StatusCalc, "the device says %q, which is no state", gateway.Quotable(toUTF8(text)))
 	case gateway.Bytes:
 		v := gateway.BytesOf([]byte(text))
-		return c.checked(v, c.typ.Check(v))
+		return c.checked(v, c.element.Check(v))
 	}
 	v := gateway.Of(toUTF8(text))
-	if c.typ.IsArray() {
-		return v, gateway.Alarm{} // Convert checks the whole.
-	}
-	return c.checked(v, c.typ.Check(v))
+	return c.checked(v, c.element.Check(v))
 }
 
 // toUTF8 returns text with every byte that is not part of valid UTF-8 taken as Latin-1.

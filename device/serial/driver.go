@@ -85,15 +85,18 @@ func (d *Driver) Connect(ctx context.Context, out device.Sink) error {
 			done[it.exchange] = true
 		}
 	}
-	for silent := 0; len(d.startup) > 0 && silent < silentStarts; {
+	var silent []int
+	for len(d.startup) > 0 && len(silent) < silentStarts {
+		index := d.startup[0]
 		answered, err := d.startOne(ctx)
 		if err != nil {
 			return err
 		}
-		if silent++; answered {
-			silent = 0
+		if silent = append(silent, index); answered {
+			silent = silent[:0]
 		}
 	}
+	d.startup = append(silent, d.startup...)
 	return nil
 }
 

@@ -88,7 +88,7 @@ func (k *compiler) unread(e *entry[Attribute]) {
 		return
 	}
 	d, it := &k.plan.model.Attributes[index], &k.plan.items[index]
-	if d.CanRead() && !it.fed && it.exchange == nil && e.what.Listen == "" {
+	if d.CanRead() && !it.fed && e.what.Read == "" && e.what.Listen == "" {
 		e.at.Errorf("nothing reads it: it needs read and reply, listen, or a place in the values of a query")
 	}
 	if it.exchange != nil && d.Poll == 0 {
@@ -138,6 +138,8 @@ func (k *compiler) feedOne(x *exchange, f *stream.Format, c *codec, index int, p
 func (k *compiler) codec(a *Attribute, t *gateway.Type, at describe.Place) *codec {
 	c := &codec{typ: *t, scale: a.Scale.Or(1), offset: a.Offset.Or(0), scaled: a.Scale.Set || a.Offset.Set}
 	c.typ.Control = gateway.Range{}
+	c.element = c.typ
+	c.element.Shape = nil
 	if c.scaled && !t.Kind.IsNumber() && t.Kind != gateway.NoKind {
 		at.In("scale").Errorf("only a number has scale and offset, this is %s", t.Kind)
 	}

@@ -48,27 +48,35 @@ func decode(t testing.TB, text string) serial.Config {
 // plug makes a rig that is not connected yet, so that the instrument can be prepared.
 func plug(t testing.TB, config string) *rig {
 	t.Helper()
+	r := wire(t, config)
+	r.instrument = devicetest.StartInstrument(t, r.pair, devicetest.Line{RequestEnd: "\r\n", ReplyEnd: "\r\n"})
+	return r
+}
+
+// wire makes a rig without an instrument: the test itself is the other side.
+func wire(t testing.TB, config string) *rig {
+	t.Helper()
 	pair, err := pty.Open()
 	if err != nil {
 		t.Skipf("no pseudo-terminals here: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	r := &rig{t: t, ctx: ctx, pair: pair, sink: newSink(), index: map[string]int{}}
-	r.instrument = devicetest.StartInstrument(t, pair, devicetest.Line{RequestEnd: "\r\n", ReplyEnd: "\r\n"})
 	line := link.NewLine("line1", link.Serial{Path: pair.Path, Baud: 115200})
 	var served sync.WaitGroup
 	served.Go(func() { _ = line.Serve(ctx) })
+	t.Cleanup(func() {
+		if r.driver != nil {
+			_ = r.driver.Close()
+		}
+		cancel()
+		served.Wait()
+		_ = pair.Close()
+	})
 	r.driver, err = serial.New("dev", decode(t, config), line, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := r.driver.Close(); err != nil {
-			t.Error(err)
-		}
-		cancel()
-		served.Wait()
-	})
 	r.model = r.driver.Model()
 	for i := range r.model.Attributes {
 		r.index[r.model.Attributes[i].Path.Attribute()] = i
@@ -142,7 +150,7 @@ func (r *rig) show(readings []device.Reading) string {
 		}
 		text += "=" + d.Text(x.Value)
 		if x.Alarm.Severity != gateway.NoAlarm {
-			text += fmt.Sprintf(" %s/%s", x.Alarm.Severity, x.Alarm.Status)
+			text += fmt.Sprintf(" %s/%s", x.Alarm.Severity, x.Alarm.Status); r.t.Log(x.Alarm.Text)
 		}
 		if x.Time.IsZero() {
 			text += " without time"
