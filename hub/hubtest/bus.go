@@ -24,6 +24,8 @@ type Bus struct {
 	settled  []chan struct{} // closed when the hub has nothing left to do
 }
 
+var _ Line = (*Bus)(nil)
+
 // NewBus makes a bus that is connected.
 func NewBus() *Bus {
 	return &Bus{ready: make(chan struct{}, 1), devices: map[string]*Device{}}
@@ -136,7 +138,7 @@ func (b *Bus) SendPut(p *gateway.Put) error {
 	}
 	d := b.devices[p.To.Device]
 	b.mu.Unlock()
-	if d == nil || !d.handlePut(p) {
+	if d == nil || !d.HandlePut(p) {
 		err := gateway.Errorf(gateway.KindNotConnected, "no driver listens")
 		b.Post(&gateway.PutVerdict{Owner: p.To, ID: p.ID, Verdict: gateway.Verdict{Stage: gateway.StageRefused, Err: err}})
 	}
@@ -187,14 +189,18 @@ func (b *Bus) SetConnected(state gateway.BusState) {
 	b.Post(&state)
 }
 
-func (b *Bus) add(d *Device) {
+// Own satisfies Line.
+func (b *Bus) Own(_ gateway.Owner, d *Device) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.devices[d.name] = d
 }
 
-// say posts what a device says, unless the bus is away.
-func (b *Bus) say(m gateway.Message) {
+// Disown satisfies Line. The device itself knows that nobody listens.
+func (b *Bus) Disown(gateway.Owner) {}
+
+// Say satisfies Line. While the bus is away nobody hears it.
+func (b *Bus) Say(m gateway.Message) {
 	b.mu.Lock()
 	if b.down {
 		b.mu.Unlock()

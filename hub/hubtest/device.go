@@ -8,10 +8,22 @@ import (
 	"github.com/polygate/gateway"
 )
 
+// A Line carries what devices say, and brings them puts and requests to announce.
+type Line interface {
+	// Say sends an *Announcement, *Update, *DeviceState or *PutVerdict. It
+	// does not wait for the other side.
+	Say(gateway.Message)
+	// Own makes d get what is addressed to owner, through its HandlePut and
+	// Announce.
+	Own(owner gateway.Owner, d *Device)
+	// Disown ends that.
+	Disown(owner gateway.Owner)
+}
+
 // A Device plays a driver with its device. Its methods may be called from any
 // goroutine; each says one thing on the bus.
 type Device struct {
-	bus  *Bus
+	line Line
 	name string
 
 	mu         sync.Mutex
@@ -28,16 +40,16 @@ type Device struct {
 	puts       []*gateway.Put
 }
 
-// NewDevice adds a connected device to the bus and announces it.
-func NewDevice(b *Bus, name string, descriptors ...*gateway.Descriptor) *Device {
+// NewDevice adds a connected device to a bus and announces it.
+func NewDevice(line Line, name string, descriptors ...*gateway.Descriptor) *Device {
 	d := &Device{
-		bus: b, name: name, pieceSize: 1000, revision: 1,
+		line: line, name: name, pieceSize: 1000, revision: 1,
 		owner: gateway.Owner{Device: name, Instance: "i1", Term: 1},
 		info:  gateway.DeviceInfo{Description: "a scripted device", Driver: "scripted"},
 		state: gateway.DeviceState{Connected: true, Since: time.Now()},
 	}
 	d.setAttributes(descriptors)
-	b.add(d)
+	line.Own(d.owner, d)
 	d.Announce()
 	return d
 }
@@ -82,7 +94,7 @@ func (d *Device) Announce() {
 		return
 	}
 	for _, piece := range d.pieces() {
-		d.bus.say(piece)
+		d.line.Say(piece)
 	}
 }
 
@@ -137,7 +149,7 @@ func (d *Device) Descriptors() []*gateway.Descriptor {
 // samples. It has not announced yet.
 func (d *Device) Restart(forget bool) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
+	old := d.owner
 	d.owner.Term++
 	d.owner.Instance = fmt.Sprintf("i%d", d.owner.Term)
 	d.revision = 1
@@ -150,6 +162,11 @@ func (d *Device) Restart(forget bool) {
 		d.attributes = nil
 		d.setAttributes(descriptors)
 	}
+	owner := d.owner
+	d.mu.Unlock()
+	// Outside the lock: a line may wait for calls of ours that are under way.
+	d.line.Disown(old)
+	d.line.Own(owner, d)
 }
 
 // SetState says that the device is connected or lost.
@@ -181,11 +198,12 @@ func (d *Device) Heartbeat() {
 // Leave says that this owner has stopped. It is silent until Restart.
 func (d *Device) Leave(words string) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	state := d.currentState()
 	state.Leaving, state.Words = true, words
-	d.bus.say(&state)
+	d.line.Say(&state)
 	d.silent, d.left = true, true
+	d.mu.Unlock()
+	d.line.Disown(state.Owner)
 }
 
 // SetSilent makes the driver say nothing and hear nothing, or come back.
@@ -200,7 +218,7 @@ func (d *Device) sayState() {
 		return
 	}
 	state := d.currentState()
-	d.bus.say(&state)
+	d.line.Say(&state)
 }
 
 // A Change is a new sample of one attribute.
@@ -220,7 +238,7 @@ func (d *Device) Update(changes ...Change) {
 	defer d.mu.Unlock()
 	u := d.update(changes, gateway.PutID{})
 	if !d.silent {
-		d.bus.say(u)
+		d.line.Say(u)
 	}
 }
 

@@ -4,8 +4,9 @@ import (
 	"github.com/polygate/gateway"
 )
 
-// handlePut reports false if nobody is there to take the put.
-func (d *Device) handlePut(p *gateway.Put) bool {
+// HandlePut takes a put off the line. It reports false if nobody is there to
+// take it.
+func (d *Device) HandlePut(p *gateway.Put) bool {
 	d.mu.Lock()
 	if p.To != d.owner || d.left {
 		d.mu.Unlock()
@@ -54,7 +55,7 @@ func (d *Device) Accept(p *gateway.Put) {
 	if d.attributes[d.index(p.Path)].Descriptor.IsCommand() {
 		c.Value = gateway.Of(true)
 	}
-	d.bus.say(d.update([]Change{c}, p.ID))
+	d.line.Say(d.update([]Change{c}, p.ID))
 }
 
 // Finish gives the verdict. After success the readback is the asked value;
@@ -76,13 +77,13 @@ func (d *Device) Finish(p *gateway.Put, v gateway.Verdict) {
 		changes = append(changes, Change{Path: p.Path, Role: gateway.Readback, Value: p.Value})
 	}
 	if len(changes) > 0 {
-		d.bus.say(d.update(changes, gateway.PutID{}))
+		d.line.Say(d.update(changes, gateway.PutID{}))
 	}
 	v.Setpoint, v.Readback = d.attributes[index].Setpoint, d.attributes[index].Readback
 	if v.Stage == gateway.StageRefused {
 		v.Setpoint, v.Readback = nil, nil
 	}
-	d.bus.say(&gateway.PutVerdict{Owner: d.owner, ID: p.ID, Revision: d.revision, Index: uint32(index), Verdict: v})
+	d.line.Say(&gateway.PutVerdict{Owner: d.owner, ID: p.ID, Revision: d.revision, Index: uint32(index), Verdict: v})
 }
 
 // Refuse is what a driver says that does not accept a put: nothing changes.

@@ -1,0 +1,91 @@
+package frontendtest
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/polygate/gateway"
+	"github.com/polygate/gateway/bus"
+	"github.com/polygate/gateway/bus/bustest"
+	"github.com/polygate/gateway/hub"
+	"github.com/polygate/gateway/hub/hubtest"
+)
+
+// NewBroker makes a world on a real broker within the test's process. It ends
+// with the test.
+func NewBroker(t testing.TB) *World {
+	t.Helper()
+	conn := bustest.New(t)
+	ear, err := conn.Subscribe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(ear.Close)
+	return newWorld(t, ear, &brokerLine{t: t, conn: conn, owned: map[gateway.Owner]func(){}}, hub.Options{}, nil)
+}
+
+// A brokerLine lets scripted devices speak over a real bus.
+type brokerLine struct {
+	t    testing.TB
+	conn *bus.Conn
+
+	mu      sync.Mutex
+	owned   map[gateway.Owner]func()
+	answers sync.Map // of gateway.PutID to func(*gateway.PutVerdict)
+}
+
+var _ hubtest.Line = (*brokerLine)(nil)
+
+func (l *brokerLine) Say(m gateway.Message) {
+	var err error
+	switch m := m.(type) {
+	case *gateway.Update:
+		err = l.conn.Update(m)
+	case *gateway.Announcement:
+		err = l.conn.Announce(m)
+	case *gateway.DeviceState:
+		err = l.conn.State(m)
+	case *gateway.PutVerdict:
+		if answer, ok := l.answers.LoadAndDelete(m.ID); ok {
+			answer.(func(*gateway.PutVerdict))(m) //nolint:forcetypeassert // only these are stored.
+		}
+	}
+	if err != nil {
+		l.t.Errorf("saying a %T: %v", m, err)
+	}
+}
+
+func (l *brokerLine) Own(owner gateway.Owner, d *hubtest.Device) {
+	release, err := l.conn.Own(owner, &brokerHandler{line: l, device: d})
+	if err != nil {
+		l.t.Errorf("owning %s: %v", owner, err)
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.owned[owner] = release
+}
+
+func (l *brokerLine) Disown(owner gateway.Owner) {
+	l.mu.Lock()
+	release := l.owned[owner]
+	delete(l.owned, owner)
+	l.mu.Unlock()
+	if release != nil {
+		release()
+	}
+}
+
+type brokerHandler struct {
+	line   *brokerLine
+	device *hubtest.Device
+}
+
+func (h *brokerHandler) HandlePut(p *gateway.Put, answer func(*gateway.PutVerdict)) {
+	h.line.answers.Store(p.ID, answer)
+	h.device.HandlePut(p)
+}
+
+func (h *brokerHandler) HandleDescribe()            { h.device.Announce() }
+func (h *brokerHandler) HandleRival(gateway.Owner)  {}
+func (h *brokerHandler) HandleBus(gateway.BusState) {}
