@@ -114,10 +114,11 @@ func Check(descriptors []*gateway.Descriptor, devices map[string]map[string]stri
 			if len(name) > MaxName {
 				complain("its PV name %s has %d characters, at most %d are possible; set ca.name", name, len(name), MaxName)
 			}
-			if owner, taken := owners[name]; taken && owner != d.Path {
+			if owner, taken := owners[name]; !taken {
+				owners[name] = d.Path
+			} else if name == names.Setpoint || names.Setpoint == "" { // once for both roles
 				complain("its PV name %s is also that of %s; set ca.name on one of them", name, owner)
 			}
-			owners[name] = d.Path
 		}
 		if len(d.States) <= maxStates {
 			for _, s := range d.States {

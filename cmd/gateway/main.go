@@ -82,7 +82,8 @@ Then with your own:                   gateway run -c gateway.yaml`,
 		newDemo(), newRun(), newCheck(), newSchema(),
 		newGet(), newPut(), newWatch(), newHealth(), newVersion(),
 	)
-	for _, c := range root.Commands() {
+	root.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	for _, c := range append(root.Commands(), root) {
 		checkArgs := c.Args
 		c.Args = func(c *cobra.Command, args []string) error {
 			if err := checkArgs(c, args); err != nil {

@@ -49,7 +49,6 @@ from starting, and with 1 if a part fails later.`,
 
 func addFileFlag(c *cobra.Command, name *string) {
 	c.Flags().StringVarP(name, "config", "c", "", "the configuration file (required)")
-	_ = c.MarkFlagRequired("config") // fails only for a flag that does not exist
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
 }
 
@@ -59,6 +58,9 @@ func addLogFlag(c *cobra.Command, level *string) {
 
 // load reads and checks a file.
 func load(name string) (*file, error) {
+	if name == "" {
+		return nil, usagef("which file? give its name with -c")
+	}
 	document, err := config.ReadFile(name)
 	if err != nil {
 		return nil, &usageError{err}
