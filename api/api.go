@@ -11,11 +11,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/polygate/gateway"
 	"github.com/rs/zerolog"
+	"github.com/valyala/fasthttp"
+
+	"github.com/polygate/gateway"
 )
 
 // Config is the section "frontends.rest" of the configuration file.
@@ -37,54 +40,62 @@ func DefaultConfig() Config {
 	return Config{Listen: "127.0.0.1:8080", MaxBody: 4 << 20, Connections: 4096, Streams: 2048}
 }
 
-// Limits in time. They are shorter than what proxies in between use to give up,
-// and long enough for a slow network.
-const (
-	readTimeout  = 30 * time.Second // for one request, so that a slow sender does not hold a connection
-	writeTimeout = 10 * time.Second // for one answer or one batch of a stream
-	idleTimeout  = 2 * time.Minute  // of a kept-alive connection without a stream
-	keepAlive    = 15 * time.Second // between signs of life on a quiet stream
-	drainTimeout = 3 * time.Second  // for requests under way when the frontend stops
-)
-
 const protocol = "rest"
 
 // Server is the REST frontend.
 type Server struct {
-	cfg   Config
-	view  gateway.View
-	log   zerolog.Logger
-	cache *cache
-	guard guard
-	app   *fiber.App
+	cfg    Config
+	limits limits
+	view   gateway.View
+	log    zerolog.Logger
+	cache  *cache
+	guard  guard
+	clock  clock
 
-	listener net.Listener
-	stopping context.Context // ends when the streams are to end
-	stop     context.CancelFunc
+	buffers sync.Pool // of *buffer
+
+	http     *fasthttp.Server
+	app      *fiber.App
+	routed   fasthttp.RequestHandler
+	listener *listener
 	streams  streams
+
+	// stopping ends when streams are to end, aborting when nothing is waited
+	// for any more.
+	stopping, aborting context.Context
+	stop, abort        context.CancelFunc
 }
 
 // New makes the frontend. It opens nothing.
 func New(cfg Config, view gateway.View, log zerolog.Logger) *Server {
-	s := &Server{cfg: cfg, view: view, log: log, cache: newCache(), guard: newGuard(cfg)}
+	return newServer(cfg, view, log, defaultLimits())
+}
+
+func newServer(cfg Config, view gateway.View, log zerolog.Logger, l limits) *Server {
+	s := &Server{cfg: cfg, limits: l, view: view, log: log, cache: newCache(), guard: newGuard(cfg)}
 	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.aborting, s.abort = context.WithCancel(context.Background())
 	s.streams.limit = cfg.Streams
 	s.app = fiber.New(fiber.Config{
-		DisableStartupMessage: true,
-		StrictRouting:         true,
-		CaseSensitive:         true,
-		BodyLimit:             cfg.MaxBody,
-		Concurrency:           cfg.Connections,
-		ReadBufferSize:        16 << 10, // bounds the request line and the headers
-		ReadTimeout:           readTimeout,
-		WriteTimeout:          writeTimeout,
-		IdleTimeout:           idleTimeout,
-		ErrorHandler:          s.answerError,
-		ServerHeader:          "",
+		DisableStartupMessage:        true,
+		StrictRouting:                true,
+		CaseSensitive:                true,
+		BodyLimit:                    cfg.MaxBody,
+		Concurrency:                  cfg.Connections + spareConns,
+		ReadBufferSize:               maxHead,
+		ReadTimeout:                  l.read,
+		WriteTimeout:                 l.write,
+		IdleTimeout:                  l.idle,
+		DisablePreParseMultipartForm: true,
+		DisableDefaultDate:           true, // its clock would wake the process every second
+		ErrorHandler:                 s.answerError,
 	})
-	s.app.Server().NoDefaultDate = true // its clock would wake the process every second
-	s.app.Server().NoDefaultServerHeader = true
 	s.routes()
+	s.routed = s.app.Handler()
+	s.http = s.app.Server()
+	s.http.Handler = s.handle
+	s.http.ErrorHandler = s.answerBroken
+	s.http.CloseOnShutdown = true
 	return s
 }
 
@@ -101,43 +112,51 @@ func (s *Server) routes() {
 	v1.Get("/devices/:name", s.getDevice)
 	v1.Get("/stream", s.stream)
 	v1.Get("/ws", s.websocket)
-	v1.Get("/openapi.json", openAPI)
+	v1.Get("/openapi.json", pageOf("openapi.json", fiber.MIMEApplicationJSON))
 	s.pages()
 }
 
 // Listen binds the address.
 func (s *Server) Listen(ctx context.Context) error {
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", s.cfg.Listen)
+	config := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{
+		Enable: true, Idle: silence / 2, Interval: silence / 6, Count: 3,
+	}}
+	inner, err := config.Listen(ctx, "tcp", s.cfg.Listen)
 	if err != nil {
 		return fmt.Errorf("listening on %s (frontends.rest.listen): %w", s.cfg.Listen, err)
 	}
-	s.listener = listener
-	s.guard.bound(listener.Addr())
+	s.listener = newListener(inner, s.limits.linger)
+	s.guard.bound(inner.Addr())
 	return nil
 }
 
 // Addr returns the bound address, useful with port 0. It is valid after Listen.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Serve answers until ctx ends, then closes the streams, lets requests under
-// way finish, and returns.
+// Serve answers until ctx ends. Then it closes the streams, lets requests under
+// way finish for a few seconds, cuts what is left, and returns when every
+// connection is closed.
 func (s *Server) Serve(ctx context.Context) error {
-	failed := make(chan error, 1)
-	go func() { failed <- s.app.Listener(s.listener) }()
+	ended := make(chan error, 1)
+	go func() { ended <- s.http.Serve(s.listener) }()
 	var died error
 	select {
-	case err := <-failed:
-		died = fmt.Errorf("serving on %s: %w", s.cfg.Listen, errors.Join(err, errors.New("the listener ended")))
-		failed <- nil
+	case err := <-ended:
+		died = fmt.Errorf("serving on %s: %w", s.cfg.Listen, errors.Join(errors.New("the listener ended"), err))
 	case <-ctx.Done():
+		_ = s.listener.Close()
+		<-ended
 	}
-	s.stop() // first the streams: a shutdown waits for every open connection
-	s.streams.wait()
-	if err := s.app.ShutdownWithTimeout(drainTimeout); err != nil && !errors.Is(err, context.DeadlineExceeded) && died == nil {
-		died = fmt.Errorf("stopping: %w", err)
-	}
-	<-failed
+	limit := time.AfterFunc(s.limits.drain, func() {
+		s.abort()
+		s.listener.cut()
+	})
+	defer limit.Stop()
+	s.streams.end()
+	s.stop()
+	_ = s.http.Shutdown() // the listener is closed already; nothing else can fail
+	s.listener.open.Wait()
+	s.abort()
 	return died
 }
 
@@ -145,18 +164,20 @@ func (s *Server) Serve(ctx context.Context) error {
 func (s *Server) Status() any {
 	return struct {
 		Listen      string         `json:"listen"`
-		Connections int32          `json:"connections"`
+		Connections int64          `json:"connections"`
 		Streams     []StreamStatus `json:"streams"`
-	}{s.cfg.Listen, s.app.Server().GetOpenConnectionsCount(), s.streams.status()}
+	}{s.cfg.Listen, s.listener.count.Load(), s.streams.status()}
 }
 
 // session returns the view of whoever sent the request.
 func (s *Server) session(c *fiber.Ctx) gateway.Session {
-	// Strings of a fiber context are only good until the handler returns,
-	// and the caller travels on with a put: everything is copied.
-	return s.view.For(gateway.Caller{
-		Protocol:    protocol,
-		Peer:        c.Context().RemoteAddr().String(),
-		Correlation: copyOf(c.Get("X-Request-Id")),
-	})
+	caller := gateway.Caller{Protocol: protocol, Peer: connOf(c.Context()).peer}
+	if id := c.Request().Header.Peek("X-Request-Id"); len(id) > 0 {
+		// Copied, since it travels on with a put.
+		caller.Correlation = string(id[:min(len(id), maxCorrelation)])
+	}
+	return s.view.For(caller)
 }
+
+// connOf returns the connection of a request, which our listener has accepted.
+func connOf(ctx *fasthttp.RequestCtx) *conn { return ctx.Conn().(*conn) }

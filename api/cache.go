@@ -18,19 +18,25 @@ type cache struct {
 // cached are the encodings of one attribute. Two goroutines may encode the same
 // snapshot at once; that costs time and does no harm.
 type cached struct {
-	descriptor atomic.Pointer[encodedDescriptor]
-	attribute  atomic.Pointer[encodedAttribute]
-	samples    [2]atomic.Pointer[encodedAttribute] // readback, setpoint
+	descriptor atomic.Pointer[encoding[gateway.Descriptor]]
+	attribute  [formats]atomic.Pointer[encoding[gateway.Attribute]]
+	readback   [formats]atomic.Pointer[encoding[gateway.Attribute]]
+	setpoint   [formats]atomic.Pointer[encoding[gateway.Attribute]]
 }
 
-type encodedDescriptor struct {
-	of   *gateway.Descriptor
+type encoding[T any] struct {
+	of   *T
 	json []byte
 }
 
-type encodedAttribute struct {
-	of   *gateway.Attribute
-	json []byte
+// formats is the number of forms of one value; most types have one form only.
+const formats = 2
+
+func formatOf(d *gateway.Descriptor, opts gateway.JSONOptions) int {
+	if opts.IntsAsText && d.Kind.IsInteger() && d.Kind.Bits() == 64 {
+		return 1
+	}
+	return 0
 }
 
 func newCache() *cache { return &cache{entries: map[gateway.Path]*cached{}} }
@@ -69,22 +75,25 @@ func (c *cache) forget(path gateway.Path) {
 // shared and must not be changed.
 func (c *cache) attribute(a *gateway.Attribute, opts gateway.JSONOptions) ([]byte, error) {
 	entry := c.entry(a.Path)
-	plain := opts == (gateway.JSONOptions{})
-	if known := entry.attribute.Load(); plain && known != nil && known.of == a {
+	slot := &entry.attribute[formatOf(a.Descriptor, opts)]
+	if known := slot.Load(); known != nil && known.of == a {
 		return known.json, nil
 	}
-	descriptor, err := entry.encodedDescriptor(a.Descriptor)
+	descriptor, err := entry.encodeDescriptor(a.Descriptor)
 	if err != nil {
 		return nil, err
 	}
 	data := appendAttribute(make([]byte, 0, 512+len(descriptor)), a, descriptor, opts)
-	if plain {
-		entry.attribute.Store(&encodedAttribute{a, data})
-	}
+	slot.Store(&encoding[gateway.Attribute]{a, data})
 	return data, nil
 }
 
-func (c *cached) encodedDescriptor(d *gateway.Descriptor) ([]byte, error) {
+// descriptor returns a descriptor as JSON, which is shared and must not be changed.
+func (c *cache) descriptor(a *gateway.Attribute) ([]byte, error) {
+	return c.entry(a.Path).encodeDescriptor(a.Descriptor)
+}
+
+func (c *cached) encodeDescriptor(d *gateway.Descriptor) ([]byte, error) {
 	if known := c.descriptor.Load(); known != nil && known.of == d {
 		return known.json, nil
 	}
@@ -92,7 +101,7 @@ func (c *cached) encodedDescriptor(d *gateway.Descriptor) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.descriptor.Store(&encodedDescriptor{d, data})
+	c.descriptor.Store(&encoding[gateway.Descriptor]{d, data})
 	return data, nil
 }
 
@@ -100,19 +109,25 @@ func (c *cached) encodedDescriptor(d *gateway.Descriptor) ([]byte, error) {
 // the sample's members, without the closing brace, since what was lost before
 // differs from client to client. It is shared and must not be changed.
 func (c *cache) sample(a *gateway.Attribute, role gateway.Role, opts gateway.JSONOptions) []byte {
-	slot := &c.entry(a.Path).samples[role-gateway.Readback]
-	plain := opts == (gateway.JSONOptions{})
-	if known := slot.Load(); plain && known != nil && known.of == a {
+	entry := c.entry(a.Path)
+	slots := &entry.readback
+	if role == gateway.Setpoint {
+		slots = &entry.setpoint
+	}
+	slot := &slots[formatOf(a.Descriptor, opts)]
+	known := slot.Load()
+	if known != nil && known.of == a {
 		return known.json
 	}
-	data := append(make([]byte, 0, 256), `{"name":`...)
+	data := append(make([]byte, 0, 256), `{"event":"sample","name":`...)
 	data = gateway.AppendJSONString(data, string(a.Path))
 	data = append(data, `,"role":"`...)
 	data = append(data, role.String()...)
 	data = append(data, `",`...)
 	data = appendSample(data, a, role, opts)
-	if plain {
-		slot.Store(&encodedAttribute{a, data})
+	if known == nil || !a.Sample(role).Time.Before(known.of.Sample(role).Time) {
+		// A reader that is behind must not take the newest from the others.
+		slot.Store(&encoding[gateway.Attribute]{a, data})
 	}
 	return data
 }

@@ -13,22 +13,21 @@ import (
 func (s *Server) appendEvent(dst []byte, e *gateway.Event, opts gateway.JSONOptions) ([]byte, error) {
 	switch e.Type {
 	case gateway.EventSample:
-		dst = append(dst, `{"event":"sample",`...)
-		dst = append(dst, s.cache.sample(e.Attribute, e.Role, opts)[1:]...)
+		dst = append(dst, s.cache.sample(e.Attribute, e.Role, opts)...)
 		if e.Lost > 0 {
 			dst = append(dst, `,"lost":`...)
 			dst = strconv.AppendUint(dst, uint64(e.Lost), 10)
 		}
 		return append(dst, '}'), nil
 	case gateway.EventAdded, gateway.EventDescribed:
-		attribute, err := s.cache.attribute(e.Attribute, opts)
+		descriptor, err := s.cache.descriptor(e.Attribute)
 		if err != nil {
 			return dst, err
 		}
-		return s.appendWhole(dst, e, attribute), nil
+		return appendWhole(dst, e, descriptor, opts), nil
 	case gateway.EventAvailability:
 		// The alarms of both samples change with it, so all of it is sent.
-		return s.appendWhole(dst, e, appendAttribute(nil, e.Attribute, nil, opts)), nil
+		return appendWhole(dst, e, nil, opts), nil
 	case gateway.EventRemoved:
 		s.cache.forget(e.Attribute.Path)
 		dst = append(dst, `{"event":"removed","name":`...)
@@ -41,11 +40,11 @@ func (s *Server) appendEvent(dst []byte, e *gateway.Event, opts gateway.JSONOpti
 	}
 }
 
-func (s *Server) appendWhole(dst []byte, e *gateway.Event, attribute []byte) []byte {
+func appendWhole(dst []byte, e *gateway.Event, descriptor []byte, opts gateway.JSONOptions) []byte {
 	dst = append(dst, `{"event":"`...)
 	dst = append(dst, e.Type.String()...)
 	dst = append(dst, `",`...)
-	return append(dst, attribute[1:]...)
+	return appendAttributeMembers(dst, e.Attribute, descriptor, opts)
 }
 
 // watchRequest is what a client may say of a watch, on SSE in the query and on
@@ -59,44 +58,68 @@ type watchRequest struct {
 	Cursor  string  `json:"cursor"`
 }
 
-var roles = map[string]gateway.Role{
-	"": gateway.RoleBoth, "both": gateway.RoleBoth, "readback": gateway.Readback, "setpoint": gateway.Setpoint,
-}
-
-var changes = map[string]gateway.Mask{
-	"value": gateway.MaskValue, "log": gateway.MaskLog, "alarm": gateway.MaskAlarm, "property": gateway.MaskProperty,
-}
-
-// lowestRate is one delivery an hour.
-const lowestRate = 1.0 / 3600
+// The rates that a watch may be limited to, in deliveries a second.
+const (
+	lowestRate  = 1.0 / 3600
+	highestRate = 1e6
+)
 
 func (w watchRequest) options() (gateway.WatchOptions, error) {
-	if w.Match == "" {
-		w.Match = ">"
-	}
-	match, err := gateway.ParsePattern(w.Match)
-	if err != nil {
-		return gateway.WatchOptions{}, err
-	}
-	role, known := roles[w.Role]
-	if !known {
-		return gateway.WatchOptions{}, gateway.Errorf(gateway.KindMalformed, "role is readback, setpoint or both, not %q", gateway.Quotable(w.Role))
-	}
-	options := gateway.WatchOptions{Match: match, Roles: role, Every: w.Every}
-	for name := range strings.SplitSeq(w.Changes, ",") {
-		mask, known := changes[name]
-		if !known && w.Changes != "" {
-			return gateway.WatchOptions{}, gateway.Errorf(gateway.KindMalformed, "changes are value, log, alarm, property, not %q", gateway.Quotable(name))
+	options := gateway.WatchOptions{Match: gateway.MatchAll, Every: w.Every}
+	var err error
+	if w.Match != "" {
+		if options.Match, err = gateway.ParsePattern(w.Match); err != nil {
+			return options, err
 		}
-		options.Mask |= mask
+	}
+	if options.Roles, err = roleOf(w.Role); err != nil {
+		return options, err
+	}
+	if options.Mask, err = maskOf(w.Changes); err != nil {
+		return options, err
 	}
 	switch {
 	case w.MaxRate == 0:
-	case w.MaxRate >= lowestRate && w.MaxRate <= 1e6:
+	case w.MaxRate >= lowestRate && w.MaxRate <= highestRate:
 		options.MinInterval = time.Duration(float64(time.Second) / w.MaxRate)
 	default:
-		return gateway.WatchOptions{}, gateway.Errorf(gateway.KindMalformed, "max_rate is in deliveries a second, from %.4f to 1000000", lowestRate)
+		return options, gateway.Errorf(gateway.KindMalformed, "max_rate is in deliveries a second, from %.4f to %.0f", lowestRate, highestRate)
 	}
 	options.Cursor, err = gateway.ParseCursor(w.Cursor)
 	return options, err
+}
+
+func roleOf(text string) (gateway.Role, error) {
+	switch text {
+	case "", "both":
+		return gateway.RoleBoth, nil
+	case "readback":
+		return gateway.Readback, nil
+	case "setpoint":
+		return gateway.Setpoint, nil
+	}
+	return 0, gateway.Errorf(gateway.KindMalformed, "role is readback, setpoint or both, not %q", gateway.Quotable(text))
+}
+
+// maskOf returns 0, which is the hub's own choice, for the empty text.
+func maskOf(text string) (gateway.Mask, error) {
+	if text == "" {
+		return 0, nil
+	}
+	var mask gateway.Mask
+	for name := range strings.SplitSeq(text, ",") {
+		switch name {
+		case "value":
+			mask |= gateway.MaskValue
+		case "log":
+			mask |= gateway.MaskLog
+		case "alarm":
+			mask |= gateway.MaskAlarm
+		case "property":
+			mask |= gateway.MaskProperty
+		default:
+			return 0, gateway.Errorf(gateway.KindMalformed, "changes are value, log, alarm, property, not %q", gateway.Quotable(name))
+		}
+	}
+	return mask, nil
 }

@@ -21,7 +21,11 @@ type guard struct {
 }
 
 func newGuard(cfg Config) guard {
-	return guard{origins: cfg.Origins, hosts: cfg.Hosts, loopback: new(atomic.Bool)}
+	hosts := make([]string, len(cfg.Hosts))
+	for i, host := range cfg.Hosts {
+		hosts[i] = strings.ToLower(host)
+	}
+	return guard{origins: cfg.Origins, hosts: hosts, loopback: new(atomic.Bool)}
 }
 
 func (g *guard) bound(addr net.Addr) {
@@ -32,7 +36,6 @@ func (g *guard) bound(addr net.Addr) {
 
 // check is the first handler of every request.
 func (g *guard) check(c *fiber.Ctx) error {
-	c.Set(fiber.HeaderXContentTypeOptions, "nosniff")
 	if g.loopback.Load() && !g.hostAllowed(string(c.Request().Host())) {
 		return gateway.Errorf(gateway.KindDenied, "host %q is not served here; add it to frontends.rest.hosts", gateway.Quotable(string(c.Request().Host())))
 	}
@@ -51,7 +54,7 @@ func (g *guard) check(c *fiber.Ctx) error {
 		return gateway.Errorf(gateway.KindDenied, "origin %q may not do that; add it to frontends.rest.origins", gateway.Quotable(copyOf(origin)))
 	}
 	c.Set(fiber.HeaderAccessControlAllowOrigin, copyOf(origin))
-	c.Set(fiber.HeaderAccessControlExposeHeaders, "Allow, Location")
+	c.Set(fiber.HeaderAccessControlExposeHeaders, "Allow, Retry-After")
 	if c.Method() == fiber.MethodOptions {
 		c.Set(fiber.HeaderAccessControlAllowMethods, "GET, HEAD, PUT, POST")
 		c.Set(fiber.HeaderAccessControlAllowHeaders, "Content-Type, Last-Event-ID, X-Request-Id")
@@ -67,8 +70,11 @@ func (g *guard) sameOrigin(c *fiber.Ctx, origin string) bool {
 }
 
 // hostAllowed refuses names that a page could have pointed at this host (DNS
-// rebinding); addresses cannot be rebound.
+// rebinding). Addresses cannot be rebound, and browsers always send a host.
 func (g *guard) hostAllowed(host string) bool {
+	if host == "" {
+		return true
+	}
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
 		name = host

@@ -25,10 +25,6 @@ func pageOf(name, contentType string) fiber.Handler {
 	}
 }
 
-func openAPI(c *fiber.Ctx) error {
-	return pageOf("openapi.json", fiber.MIMEApplicationJSON)(c)
-}
-
 // pages serves what a person opens: the index, and the description of the
 // interface with a form to try each request. Everything is in the binary and
 // works without a network.

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
 	"github.com/polygate/gateway"
 )
 
@@ -22,42 +24,47 @@ type problem struct {
 	DeviceWords string `json:"device_words,omitempty"`
 }
 
-var statusOf = map[gateway.ErrorKind]int{
-	gateway.KindNotFound:        fiber.StatusNotFound,
-	gateway.KindReadOnly:        fiber.StatusMethodNotAllowed,
-	gateway.KindWriteOnly:       fiber.StatusMethodNotAllowed,
-	gateway.KindMalformed:       fiber.StatusBadRequest,
-	gateway.KindTooLarge:        fiber.StatusRequestEntityTooLarge,
-	gateway.KindWrongType:       fiber.StatusUnprocessableEntity,
-	gateway.KindOutOfRange:      fiber.StatusUnprocessableEntity,
-	gateway.KindNotALabel:       fiber.StatusUnprocessableEntity,
-	gateway.KindUnauthenticated: fiber.StatusUnauthorized,
-	gateway.KindDenied:          fiber.StatusForbidden,
-	gateway.KindConflict:        fiber.StatusConflict,
-	gateway.KindSuperseded:      fiber.StatusConflict,
-	gateway.KindBusy:            fiber.StatusTooManyRequests,
-	gateway.KindNotConnected:    fiber.StatusServiceUnavailable,
-	gateway.KindBusDown:         fiber.StatusServiceUnavailable,
-	gateway.KindShuttingDown:    fiber.StatusServiceUnavailable,
-	gateway.KindExpired:         fiber.StatusServiceUnavailable,
-	gateway.KindRefusedByDevice: fiber.StatusConflict,
-	gateway.KindUnknownOutcome:  fiber.StatusGatewayTimeout,
-	gateway.KindInternal:        fiber.StatusInternalServerError,
+const problemType = "application/problem+json"
+
+// statusOf returns the HTTP status of an error kind.
+func statusOf(kind gateway.ErrorKind) int {
+	switch kind {
+	case gateway.KindNotFound:
+		return fiber.StatusNotFound
+	case gateway.KindReadOnly, gateway.KindWriteOnly:
+		return fiber.StatusMethodNotAllowed
+	case gateway.KindMalformed:
+		return fiber.StatusBadRequest
+	case gateway.KindTooLarge:
+		return fiber.StatusRequestEntityTooLarge
+	case gateway.KindWrongType, gateway.KindOutOfRange, gateway.KindNotALabel:
+		return fiber.StatusUnprocessableEntity
+	case gateway.KindUnauthenticated:
+		return fiber.StatusUnauthorized
+	case gateway.KindDenied:
+		return fiber.StatusForbidden
+	case gateway.KindConflict, gateway.KindSuperseded, gateway.KindRefusedByDevice:
+		return fiber.StatusConflict
+	case gateway.KindBusy:
+		return fiber.StatusTooManyRequests
+	case gateway.KindNotConnected, gateway.KindBusDown, gateway.KindShuttingDown, gateway.KindExpired:
+		return fiber.StatusServiceUnavailable
+	case gateway.KindUnknownOutcome:
+		return fiber.StatusGatewayTimeout
+	default:
+		return fiber.StatusInternalServerError
+	}
 }
 
 // problemOf describes an error; name is of the attribute or command it is about, or empty.
 func problemOf(err error, name string) problem {
 	e := gateway.AsError(err)
-	status, known := statusOf[e.Kind]
-	if !known {
-		status = fiber.StatusInternalServerError
-	}
 	code := e.Kind.String()
 	return problem{
 		Type:        "urn:polygate:error:" + code,
 		Title:       titleOf(code),
-		Status:      status,
-		Detail:      e.Error(),
+		Status:      statusOf(e.Kind),
+		Detail:      strings.ToValidUTF8(e.Error(), "\uFFFD"),
 		Code:        code,
 		Stage:       e.Stage.String(),
 		Name:        name,
@@ -71,43 +78,56 @@ func titleOf(code string) string {
 	return strings.ToUpper(words[:1]) + words[1:]
 }
 
-// answerError is fiber's error handler: every error that a handler returns, and
-// every error that fiber or fasthttp find by themselves, ends here.
-func (s *Server) answerError(c *fiber.Ctx, err error) error {
-	var own *fiber.Error
-	if errors.As(err, &own) {
-		err = fromHTTP(c, own)
-	}
-	p := problemOf(err, copyOf(c.Params("name")))
-	if own != nil {
-		p.Status = own.Code // 404, 405, 413, 431 ... as the library found them
-	}
-	if p.Code == gateway.KindInternal.String() {
-		s.log.Error().Err(err).Str("path", c.Path()).Msg("request failed")
-	}
+// answer makes a problem the answer. Headers that were set before stay.
+func (s *Server) answer(ctx *fasthttp.RequestCtx, p problem) {
 	data, err := json.Marshal(p)
-	if err != nil {
-		return err
+	if err != nil { // texts and numbers always have an encoding
+		s.log.Error().Err(err).Msg("encoding a problem")
 	}
-	c.Response().ResetBody()
-	c.Set(fiber.HeaderContentType, "application/problem+json")
-	return c.Status(p.Status).Send(data)
+	if p.Code == gateway.KindBusy.String() {
+		ctx.Response.Header.Set(fiber.HeaderRetryAfter, "1")
+	}
+	ctx.Response.ResetBody()
+	ctx.Response.Header.SetContentType(problemType)
+	ctx.Response.Header.Set(fiber.HeaderCacheControl, "no-store")
+	ctx.SetStatusCode(p.Status)
+	ctx.SetBody(data)
 }
 
-func fromHTTP(c *fiber.Ctx, e *fiber.Error) error {
+// answerError is fiber's error handler: every error that a handler or the
+// router returns ends here.
+func (s *Server) answerError(c *fiber.Ctx, err error) error {
+	status := 0
+	var routed *fiber.Error
+	if errors.As(err, &routed) {
+		status, err = routed.Code, fromRouter(c, routed)
+	}
+	name := ""
+	if path, err := pathOf(c.Params("name")); err == nil {
+		name = string(path)
+	}
+	p := problemOf(err, name)
+	if status != 0 {
+		p.Status = status
+	}
+	if gateway.KindOf(err) == gateway.KindInternal {
+		s.log.Error().Err(err).Bytes("path", c.Context().Path()).Msg("request failed")
+	}
+	s.answer(c.Context(), p)
+	return nil
+}
+
+// fromRouter gives words to what the router found, which are statuses without a kind.
+func fromRouter(c *fiber.Ctx, e *fiber.Error) error {
+	path := gateway.Quotable(copyOf(c.Path()))
 	switch e.Code {
 	case fiber.StatusNotFound:
-		return gateway.Errorf(gateway.KindNotFound, "there is nothing at %q; the interface is described at /docs", gateway.Quotable(copyOf(c.Path())))
+		return gateway.Errorf(gateway.KindNotFound, "there is nothing at %q; the interface is described at /docs/", path)
 	case fiber.StatusMethodNotAllowed:
-		return gateway.Errorf(gateway.KindReadOnly, "%s is not possible at %q", c.Method(), gateway.Quotable(copyOf(c.Path())))
-	case fiber.StatusRequestEntityTooLarge:
-		return gateway.Errorf(gateway.KindTooLarge, "the request body is too large")
-	case fiber.StatusRequestHeaderFieldsTooLarge:
-		return gateway.Errorf(gateway.KindTooLarge, "the request line or headers are too large")
-	case fiber.StatusInternalServerError:
-		return gateway.Errorf(gateway.KindInternal, "%s", e.Message)
+		return gateway.Errorf(gateway.KindMalformed, "%s is not possible at %q", copyOf(c.Method()), path)
 	}
 	return gateway.Errorf(gateway.KindMalformed, "%s", e.Message)
 }
 
+// copyOf copies a string of a request, which is only good until the handler returns.
 func copyOf(s string) string { return strings.Clone(s) }

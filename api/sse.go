@@ -8,12 +8,11 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+
 	"github.com/polygate/gateway"
 )
 
-// batchBytes is how much of a stream is collected before it is written: enough
-// to make one write of a burst, little enough to be bounded.
-const batchBytes = 64 << 10
+const sseType = "text/event-stream"
 
 // stream serves events as text/event-stream. The connection is taken over from
 // fiber: only so is a client that went away noticed at once, and every write
@@ -23,74 +22,89 @@ func (s *Server) stream(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	request, err := sseRequest(c)
+	watch, err := sseWatch(c)
 	if err != nil {
 		return err
 	}
-	watch, err := request.options()
+	session := s.session(c)
+	if err := checkStream(c, session, watch); err != nil {
+		return err
+	}
+	c.Set(fiber.HeaderContentType, sseType)
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	if c.Method() == fiber.MethodHead {
+		return nil
+	}
+	conn := connOf(c.Context())
+	subscription, err := s.subscribe(c, "sse", session)
 	if err != nil {
 		return err
 	}
-	if path, exact := watch.Match.Exact(); exact {
-		attribute, err := s.session(c).Get(path)
-		if err != nil {
-			return err
-		}
-		if !attribute.CanRead() && watch.Roles == gateway.Readback {
-			c.Set(fiber.HeaderAllow, "PUT")
-			return gateway.Errorf(gateway.KindWriteOnly, "%s cannot be read", path)
-		}
-	}
-	stream := &sseStream{server: s, opts: opts}
-	stream.connection = newConnection("sse", c, s.session(c))
-	if !s.streams.add(&stream.connection) {
-		stream.queue.Close()
-		return gateway.Errorf(gateway.KindBusy, "%d streams are open already", s.streams.limit)
-	}
-	if _, err := stream.queue.Watch(watch); err != nil {
-		s.streams.remove(&stream.connection)
-		stream.queue.Close()
+	if _, err := subscription.queue.Watch(watch); err != nil {
+		conn.free()
 		return err
 	}
+	stream := &sseStream{server: s, conn: conn, queue: subscription.queue, opts: opts}
 	head := sseHead(c)
 	c.Context().HijackSetNoResponse(true)
-	c.Context().Hijack(func(conn net.Conn) {
-		defer s.streams.remove(&stream.connection)
-		defer stream.queue.Close()
-		stream.serve(conn, head)
-	})
+	c.Context().Hijack(func(client net.Conn) { stream.serve(client, head) })
 	return nil
 }
 
-// sseRequest reads the watch from the query. A browser that reconnects sends
-// the last id that it saw in a header of its own.
-func sseRequest(c *fiber.Ctx) (watchRequest, error) {
+// sseWatch reads the watch from the query. A browser that reconnects sends the
+// last id that it saw in a header of its own.
+func sseWatch(c *fiber.Ctx) (gateway.WatchOptions, error) {
 	request := watchRequest{
 		Match: copyOf(c.Query("match")), Role: copyOf(c.Query("role")), Changes: copyOf(c.Query("changes")),
 		Cursor: copyOf(c.Query("cursor")),
 	}
-	if last := c.Get("Last-Event-ID"); last != "" {
-		request.Cursor = copyOf(last)
-	}
 	var err error
 	if request.Every, err = boolOf(c, "every", false); err != nil {
-		return request, err
+		return gateway.WatchOptions{}, err
 	}
-	if rate := c.Query("max_rate"); rate != "" {
+	if rate := copyOf(c.Query("max_rate")); rate != "" {
 		if request.MaxRate, err = strconv.ParseFloat(rate, 64); err != nil || request.MaxRate == 0 {
-			return request, gateway.Errorf(gateway.KindMalformed, "max_rate is a number of deliveries a second, not %q", gateway.Quotable(copyOf(rate)))
+			return gateway.WatchOptions{}, gateway.Errorf(gateway.KindMalformed, "max_rate is a number of deliveries a second, not %q", gateway.Quotable(rate))
 		}
 	}
-	return request, nil
+	watch, err := request.options()
+	if err != nil {
+		return watch, err
+	}
+	if last := copyOf(c.Get("Last-Event-ID")); last != "" {
+		if watch.Cursor, err = gateway.ParseCursor(last); err != nil {
+			// A browser would never ask again if this were refused. What
+			// it has seen is unknown: a cursor of no hub says so.
+			watch.Cursor = gateway.Cursor{Epoch: 1}
+		}
+	}
+	return watch, nil
 }
 
-// sseHead is the head of the answer: what fiber has set so far and the stream's
-// own. The body ends with the connection.
+// checkStream refuses a stream of one thing that does not exist or that says nothing.
+func checkStream(c *fiber.Ctx, session gateway.Session, watch gateway.WatchOptions) error {
+	path, exact := watch.Match.Exact()
+	if !exact {
+		return nil
+	}
+	attribute, err := session.Get(path)
+	if err != nil {
+		return err
+	}
+	if watch.Roles == gateway.Readback && attribute.Readback == nil {
+		c.Set(fiber.HeaderAllow, "PUT")
+		return gateway.Errorf(gateway.KindWriteOnly, "%s cannot be read", path)
+	}
+	return nil
+}
+
+// sseHead is the head of the answer with what has been set so far. The body ends
+// with the connection.
 func sseHead(c *fiber.Ctx) []byte {
-	head := []byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\nX-Accel-Buffering: no\r\nConnection: close\r\n")
+	head := []byte("HTTP/1.1 200 OK\r\nConnection: close\r\nX-Accel-Buffering: no\r\n")
 	for name, value := range c.Response().Header.All() {
 		switch string(name) {
-		case fiber.HeaderContentType, fiber.HeaderContentLength, fiber.HeaderConnection, fiber.HeaderDate, fiber.HeaderCacheControl:
+		case fiber.HeaderContentLength, fiber.HeaderConnection:
 		default:
 			head = append(append(append(append(head, name...), ": "...), value...), "\r\n"...)
 		}
@@ -99,77 +113,119 @@ func sseHead(c *fiber.Ctx) []byte {
 }
 
 type sseStream struct {
-	connection
 	server *Server
+	conn   *conn
+	queue  gateway.Stream
 	opts   gateway.JSONOptions
 }
 
 // serve writes events until the client goes away, stops reading, or the
-// frontend stops.
-func (st *sseStream) serve(conn net.Conn, head []byte) {
+// frontend stops. The caller closes the connection.
+func (st *sseStream) serve(client io.Reader, head []byte) {
 	ctx, cancel := context.WithCancel(st.server.stopping)
 	defer cancel()
 	gone := make(chan struct{})
-	go func() { // a client says nothing more; reading only notices that it is gone
+	go func() {
 		defer close(gone)
 		defer cancel()
-		_ = conn.SetReadDeadline(time.Time{})
-		_, _ = io.Copy(io.Discard, conn)
+		discard(client)
 	}()
-	defer func() { <-gone }()
-	defer conn.Close()
+	defer func() {
+		_ = st.conn.SetReadDeadline(time.Unix(1, 0)) // ends discard
+		<-gone
+	}()
 
-	quiet := time.NewTimer(keepAlive)
+	quiet := time.NewTimer(st.server.limits.keepAlive)
 	defer quiet.Stop()
-	out := append(head, ": polygate\n\nretry: 1000\n\n"...)
-	var events []gateway.Event
-	for {
-		if err := write(conn, out); err != nil {
-			return
-		}
-		out = out[:0]
-		quiet.Reset(keepAlive)
+	err := st.server.write(st.conn, append(head, ": polygate\n\nretry: 1000\n\n"...))
+	for err == nil {
+		quiet.Reset(st.server.limits.keepAlive)
 		select {
 		case <-ctx.Done():
 			return
 		case <-quiet.C:
-			out = append(out, ": still here\n\n"...)
+			err = st.server.write(st.conn, []byte(": still here\n\n"))
 		case <-st.queue.Ready():
-			var err error
-			events = st.queue.Take(events[:0])
-			for i := range events {
-				if out, err = st.append(out, &events[i]); err != nil {
-					return
-				}
-				if len(out) >= batchBytes {
-					if err := write(conn, out); err != nil {
-						return
-					}
-					out = out[:0]
-				}
-			}
-			clear(events) // samples must not live on in the buffer
+			err = st.drain(ctx)
 		}
 	}
+}
+
+// discard reads until the client is gone. A client of a stream says nothing more.
+func discard(r io.Reader) {
+	var buf [64]byte
+	for {
+		if _, err := r.Read(buf[:]); err != nil {
+			return
+		}
+	}
+}
+
+// drain writes what is queued.
+func (st *sseStream) drain(ctx context.Context) error {
+	b := st.server.takeBuffer()
+	defer st.server.giveBuffer(b)
+	b.events = st.queue.Take(b.events)
+	for i := range b.events {
+		var err error
+		if b.out, err = st.append(b.out, &b.events[i]); err != nil {
+			return err
+		}
+		if len(b.out) < batchBytes && i < len(b.events)-1 {
+			continue
+		}
+		if err := st.server.write(st.conn, b.out); err != nil {
+			return err
+		}
+		if b.out = b.out[:0]; ctx.Err() != nil {
+			return nil
+		}
+	}
+	return nil
 }
 
 func (st *sseStream) append(out []byte, e *gateway.Event) ([]byte, error) {
 	out = append(out, "event: "...)
 	out = append(out, e.Type.String()...)
-	out = append(out, "\nid: "...)
-	out = append(out, e.Cursor.String()...)
+	if e.Cursor != (gateway.Cursor{}) { // an empty id would make the client forget the last one
+		out = append(out, "\nid: "...)
+		out = append(out, e.Cursor.String()...)
+	}
 	out = append(out, "\ndata: "...)
 	out, err := st.server.appendEvent(out, e, st.opts)
 	return append(out, "\n\n"...), err
 }
 
-func write(conn net.Conn, data []byte) error {
-	if len(data) == 0 {
-		return nil
-	}
-	if err := conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+// write writes a part of a stream within its limit.
+func (s *Server) write(c net.Conn, data []byte) error {
+	if err := c.SetWriteDeadline(time.Now().Add(s.limits.batch)); err != nil {
 		return err
 	}
-	_, err := conn.Write(data)
+	_, err := c.Write(data)
 	return err
+}
+
+// buffer is what a stream needs while it writes; an idle stream has none.
+type buffer struct {
+	events []gateway.Event
+	out    []byte
+}
+
+// mostEvents is the capacity up to which a buffer is kept for the next stream.
+const mostEvents = 1024
+
+func (s *Server) takeBuffer() *buffer {
+	if b, ok := s.buffers.Get().(*buffer); ok {
+		return b
+	}
+	return &buffer{}
+}
+
+func (s *Server) giveBuffer(b *buffer) {
+	if cap(b.events) > mostEvents || cap(b.out) > 2*batchBytes {
+		return
+	}
+	clear(b.events) // samples must not live on in the buffer
+	b.events, b.out = b.events[:0], b.out[:0]
+	s.buffers.Put(b)
 }

@@ -1,35 +1,29 @@
 package api
 
 import (
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+
 	"github.com/polygate/gateway"
 )
 
 // streams counts and knows the open streams.
 type streams struct {
 	limit int
-	open  sync.WaitGroup
 
-	mu   sync.Mutex
-	all  map[*connection]struct{}
-	next int
+	mu    sync.Mutex
+	all   map[*subscription]struct{}
+	ended bool
 }
 
-// connection is one SSE stream or WebSocket, for the status page.
-type connection struct {
+// subscription is the queue of one SSE stream or WebSocket.
+type subscription struct {
 	kind, peer string
 	since      time.Time
 	queue      gateway.Stream
-}
-
-func newConnection(kind string, c *fiber.Ctx, session gateway.Session) connection {
-	return connection{
-		kind: kind, peer: c.Context().RemoteAddr().String(), since: time.Now(),
-		queue: session.Open(gateway.StreamOptions{}),
-	}
 }
 
 // StreamStatus is one open stream on the status page.
@@ -40,36 +34,56 @@ type StreamStatus struct {
 	gateway.StreamStats
 }
 
-// add registers a stream, or reports false if there are too many.
-func (s *streams) add(c *connection) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.all) >= s.limit {
-		return false
+// subscribe opens a queue that is closed together with the connection,
+// whatever becomes of that.
+func (s *Server) subscribe(c *fiber.Ctx, kind string, session gateway.Session) (*subscription, error) {
+	conn := connOf(c.Context())
+	sub := &subscription{kind: kind, peer: conn.peer, since: time.Now()}
+	if err := s.streams.add(sub, session); err != nil {
+		return nil, err
 	}
-	if s.all == nil {
-		s.all = map[*connection]struct{}{}
-	}
-	s.all[c] = struct{}{}
-	s.open.Add(1)
-	return true
+	conn.release = func() { s.streams.remove(sub) }
+	return sub, nil
 }
 
-func (s *streams) remove(c *connection) {
+func (s *streams) add(sub *subscription, session gateway.Session) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.all, c)
-	s.open.Done()
+	switch {
+	case s.ended:
+		return gateway.Errorf(gateway.KindShuttingDown, "the gateway is stopping")
+	case len(s.all) >= s.limit:
+		return gateway.Errorf(gateway.KindBusy, "%d streams are open already (frontends.rest.streams)", s.limit)
+	case s.all == nil:
+		s.all = map[*subscription]struct{}{}
+	}
+	sub.queue = session.Open(gateway.StreamOptions{})
+	s.all[sub] = struct{}{}
+	return nil
 }
 
-func (s *streams) wait() { s.open.Wait() }
+func (s *streams) remove(sub *subscription) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, sub)
+	sub.queue.Close()
+}
 
+// end refuses new streams from now on.
+func (s *streams) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+}
+
+// status returns the open streams, the oldest first.
 func (s *streams) status() []StreamStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := make([]StreamStatus, 0, len(s.all))
-	for c := range s.all {
-		all = append(all, StreamStatus{Kind: c.kind, Peer: c.peer, Since: c.since, StreamStats: c.queue.Stats()})
+	for sub := range s.all {
+		all = append(all, StreamStatus{Kind: sub.kind, Peer: sub.peer, Since: sub.since, StreamStats: sub.queue.Stats()})
 	}
+	slices.SortFunc(all, func(a, b StreamStatus) int { return a.Since.Compare(b.Since) })
 	return all
 }
