@@ -20,7 +20,8 @@ var past = time.Unix(1, 0)
 //
 // While the line is down Do returns ErrNotOpen at once. If ctx ends before f
 // was called, f is never called; if it ends later, reads and writes of the Conn
-// return its error. Otherwise Do returns what f returns.
+// return its error. Otherwise Do returns what f returns. f must not call Do of
+// the same line.
 func (l *Line) Do(ctx context.Context, u *User, prio Priority, f func(*Conn) error) error {
 	s, err := l.acquire(ctx, u, prio)
 	if err != nil {
@@ -149,8 +150,8 @@ func (c *Conn) drainOnce(buf []byte, quiet time.Duration) (int, error) {
 		}
 		return n, err
 	}
-	n, err := readNow(c.sess.port, buf)
-	c.readDeadline = time.Time{} // readNow may have moved it.
+	n, err := ReadNow(c.sess.port, buf)
+	c.readDeadline = time.Time{} // ReadNow may have moved it.
 	if err != nil {
 		return 0, c.failed("draining", err)
 	}

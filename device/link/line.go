@@ -99,8 +99,8 @@ func (l *Line) Name() string { return l.name }
 func (l *Line) String() string { return l.opener.String() }
 
 // Serve opens the port, keeps it open, and reads it while no exchange does,
-// until ctx ends. It then closes the port, which ends running exchanges, and
-// returns nil. It can be called once.
+// until ctx ends. It then closes the port, so that exchanges fail, and returns
+// nil; it does not wait for the functions that run in them. It can be called once.
 func (l *Line) Serve(ctx context.Context) error {
 	l.mu.Lock()
 	again := l.served
@@ -229,7 +229,7 @@ func (l *Line) readUntilAsked(s *session) {
 // hold it up for ever.
 func (l *Line) flush(s *session) error {
 	for range 16 {
-		n, err := readNow(s.port, l.scratch)
+		n, err := ReadNow(s.port, l.scratch)
 		if err != nil {
 			l.fail(s, err)
 			return l.lostError(s)

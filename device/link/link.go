@@ -44,10 +44,12 @@ type Opener interface {
 // of a port of this machine.
 type remote interface{ remote() }
 
-// readNower is implemented by ports that can read without waiting. ReadNow
-// returns 0 and no error when nothing has arrived; it disregards deadlines.
-// Only the goroutine that could call Read may call it.
-type readNower interface {
+// NowReader is implemented by ports that can read without waiting, which makes
+// exchanges faster. A port that wraps another should be one, too, by ReadNow.
+type NowReader interface {
+	// ReadNow returns 0 and no error when nothing has arrived. It disregards
+	// the read deadline, and may move it. Only the goroutine that could call
+	// Read may call it.
 	ReadNow([]byte) (int, error)
 }
 
@@ -73,18 +75,19 @@ var (
 	ErrEnded = errors.New("exchange has ended")
 )
 
-// pollWait is how long readNow waits on a port that cannot read without waiting.
+// pollWait is how long ReadNow waits on a port that cannot read without waiting.
 const pollWait = 100 * time.Microsecond
 
-// readNow reads what has arrived on p: 0 and no error if that is nothing.
-func readNow(p Port, b []byte) (int, error) {
-	if r, ok := p.(readNower); ok {
+// ReadNow reads what has arrived on p: 0 and no error if that is nothing. On a
+// port that is no NowReader it waits for a moment.
+func ReadNow(p Port, b []byte) (int, error) {
+	if r, ok := p.(NowReader); ok {
 		return r.ReadNow(b)
 	}
 	return readBriefly(p, b)
 }
 
-// readBriefly is readNow where only deadlines can be had.
+// readBriefly is ReadNow where only deadlines can be had.
 func readBriefly(p deadlineReader, b []byte) (int, error) {
 	if err := p.SetReadDeadline(time.Now().Add(pollWait)); err != nil {
 		return 0, err

@@ -238,7 +238,7 @@ func (p *rfc2217Port) Read(b []byte) (int, error) {
 // ReadNow reads data without waiting.
 func (p *rfc2217Port) ReadNow(b []byte) (int, error) {
 	for {
-		n, err := readNow(p.Port, b)
+		n, err := ReadNow(p.Port, b)
 		if n == 0 {
 			return 0, err
 		}

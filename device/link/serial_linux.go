@@ -68,14 +68,14 @@ func (p *serialPort) setUp(s Serial) error {
 			return fmt.Errorf("it is not a serial port: %w", err)
 		}
 		// The lock comes first: who does not get it must not change a setting.
-		// It also holds against root, which TIOCEXCL does not.
+		// It keeps out who asks for it, root included.
 		if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
 			if errors.Is(err, unix.EWOULDBLOCK) {
 				return inUse(s.Path)
 			}
 			return fmt.Errorf("locking: %w", err)
 		}
-		if err := unix.IoctlSetInt(fd, unix.TIOCEXCL, 0); err != nil {
+		if err := takeExclusive(fd); err != nil {
 			return fmt.Errorf("taking exclusive use: %w", err)
 		}
 		if err := setTermios(fd, s); err != nil {
@@ -103,6 +103,26 @@ func (p *serialPort) setUp(s Serial) error {
 	})
 	return err
 }
+
+// takeExclusive keeps out those who do not ask for the lock, unless they are
+// root. A pseudo-terminal would stay exclusive after we were killed, for as long
+// as the simulator on its other side lives: there the lock has to do.
+func takeExclusive(fd int) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if major := unix.Major(st.Rdev); major >= firstPTYMajor && major <= lastPTYMajor {
+		return nil
+	}
+	return unix.IoctlSetInt(fd, unix.TIOCEXCL, 0)
+}
+
+// Device numbers of pseudo-terminals (devices.txt of Linux: 136-143 char).
+const (
+	firstPTYMajor = 136
+	lastPTYMajor  = 143
+)
 
 // control calls f with the descriptor.
 func (p *serialPort) control(f func(fd int) error) error {
