@@ -273,9 +273,11 @@ func (c *Conn) Close() error {
 	for _, o := range owners {
 		o.release()
 	}
-	err := c.flush()
+	var err error
+	if c.up.Swap(false) { // so that nobody adds to what is flushed
+		err = c.nc.FlushTimeout(flushTimeout)
+	}
 	c.hangUp()
-	c.up.Store(false)
 	c.mu.Lock()
 	for in := range c.inboxes {
 		in.close() // so that the last change of state is not held up

@@ -98,16 +98,20 @@ func (o *ownership) unsubscribe() {
 
 func (o *ownership) release() {
 	o.once.Do(func() {
-		o.unsubscribe()
+		if o.conn.up.Load() {
+			// Draining keeps the subscription here until the server has
+			// ended it, so no put on its way to us is lost.
+			_ = o.puts.Drain()
+		}
+		o.in.close()
 		<-o.finished
-		// The server may have had puts on their way to us.
 		_ = o.conn.flush()
 		o.refuseWaiting()
+		o.unsubscribe()
 		o.conn.mu.Lock()
 		delete(o.conn.owners, o)
 		o.conn.mu.Unlock()
 	})
-	<-o.finished
 }
 
 func (o *ownership) run() {
