@@ -18,6 +18,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).parent
 OUT = HERE / "captures"
@@ -60,15 +61,15 @@ class Recorder:
 class Proxy:
     """Passes datagrams and circuits on, and records both directions."""
 
-    def __init__(self, rec, listen=PROXY, to=SERVER, prefix=""):
-        self.rec, self.listen, self.to, self.prefix = rec, listen, to, prefix
+    def __init__(self, rec, listen=PROXY, to=SERVER, prefix="", host="127.0.0.1"):
+        self.rec, self.listen, self.to, self.prefix, self.host = rec, listen, to, prefix, host
         self.circuits = 0
         self.tasks = []
 
     async def __aenter__(self):
         loop = asyncio.get_running_loop()
         self.udp, _ = await loop.create_datagram_endpoint(
-            lambda: ClientSide(self), local_addr=("127.0.0.1", self.listen))
+            lambda: ClientSide(self), local_addr=(self.host, self.listen))
         self.tcp = await asyncio.start_server(self.circuit, "127.0.0.1", self.listen)
         return self
 
@@ -114,10 +115,15 @@ class ClientSide(asyncio.DatagramProtocol):
 
     async def forward(self, data, addr):
         if addr not in self.up:
-            loop = asyncio.get_running_loop()
-            self.up[addr], _ = await loop.create_datagram_endpoint(
-                lambda: ServerSide(self, addr), remote_addr=("127.0.0.1", self.proxy.to))
-        self.up[addr].sendto(data)
+            # Not connected, because a repeater answers from another port, and used
+            # directly, because asyncio sends no empty datagrams and libca does.
+            sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            sock.bind(("127.0.0.1", 0))
+            sock.setblocking(False)
+            self.up[addr] = sock
+            await asyncio.get_running_loop().create_datagram_endpoint(
+                lambda: ServerSide(self, addr), sock=sock)
+        self.up[addr].sendto(data, ("127.0.0.1", self.proxy.to))
 
 
 class ServerSide(asyncio.DatagramProtocol):
@@ -153,35 +159,45 @@ class Beacons(asyncio.DatagramProtocol):
 
 
 async def run(*argv, timeout=20, env=ENV):
-    proc = await asyncio.create_subprocess_exec(
-        *argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    try:
-        out, _ = await asyncio.wait_for(proc.communicate(), timeout)
-    except asyncio.TimeoutError:
-        proc.terminate()
-        out, _ = await proc.communicate()
-    text = out.decode(errors="replace").strip()
+    # A file, not a pipe: a repeater that the client starts would keep a pipe open.
+    with tempfile.TemporaryFile() as out:
+        proc = await asyncio.create_subprocess_exec(
+            *argv, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+        try:
+            await asyncio.wait_for(proc.wait(), timeout)
+        except asyncio.TimeoutError:
+            proc.terminate()
+            await proc.wait()
+        out.seek(0)
+        text = out.read().decode(errors="replace").strip()
     if text:
-        print("   ", " ".join(argv)[:70], "->", text.splitlines()[0][:90])
+        print("   ", " ".join(argv)[:70], "->", text.splitlines()[-1][:90])
     return text
 
 
 @contextlib.asynccontextmanager
-async def server(*argv):
+async def background(*argv, env=ENV):
     proc = await asyncio.create_subprocess_exec(
-        *argv, env=SERVER_ENV, stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    for _ in range(200):
-        with contextlib.suppress(OSError):
-            _, writer = await asyncio.open_connection("127.0.0.1", SERVER)
-            writer.close()
-            break
-        await asyncio.sleep(0.05)
+        *argv, env=env, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    await asyncio.sleep(0.5)
     try:
         yield
     finally:
-        proc.terminate()
+        with contextlib.suppress(ProcessLookupError):
+            proc.terminate()
         await proc.wait()
+
+
+@contextlib.asynccontextmanager
+async def server(*argv):
+    async with background(*argv, env=SERVER_ENV):
+        for _ in range(200):
+            with contextlib.suppress(OSError):
+                _, writer = await asyncio.open_connection("127.0.0.1", SERVER)
+                writer.close()
+                break
+            await asyncio.sleep(0.05)
+        yield
 
 
 def softioc():
@@ -248,7 +264,6 @@ async def caproto_client():
     await run(py, "-m", "caproto.commandline.get", "CAP:ai", "CAP:str", "CAP:mbbo")
     await run(py, "-m", "caproto.commandline.get", "-d", "CTRL_DOUBLE", "CAP:ao")
     await run(py, "-m", "caproto.commandline.put", "CAP:ao", "7.5")
-    await run(py, "-m", "caproto.commandline.put", "CAP:str", "via caproto")
     await run(py, str(HERE / "capture_caproto.py"))
 
 
@@ -277,15 +292,12 @@ async def beacons():
 
 
 async def repeater():
-    rec = Recorder("caget registers with caRepeater, which also gets beacons of a softIoc")
-    proc = await asyncio.create_subprocess_exec(
-        "caRepeater", env=dict(ENV, EPICS_CA_REPEATER_PORT=str(REPEATER)), stderr=subprocess.DEVNULL)
-    await asyncio.sleep(0.5)
-    async with Proxy(rec, REPEATER_PROXY, REPEATER, "r"):
-        await run("caget", "-w", "1", "CAP:missing")
-        await asyncio.sleep(0.2)
-    proc.terminate()
-    await proc.wait()
+    rec = Recorder("casw and caproto-get register with caRepeater 7.0.8.1")
+    async with background("caRepeater", env=dict(ENV, EPICS_CA_REPEATER_PORT=str(REPEATER))):
+        async with Proxy(rec, REPEATER_PROXY, REPEATER, "r", host="0.0.0.0"):
+            await run("casw", "-i", "1", timeout=2)
+            await run(sys.executable, "-m", "caproto.commandline.get", "-w", "2", "CAP:missing")
+            await asyncio.sleep(0.2)
     rec.write("repeater")
 
 
@@ -303,9 +315,11 @@ async def main():
         ("softioc-raw", "capture_raw.py: what no client library sends, to see the server's answer", raw, softioc),
         ("caproto-caget", "caget, caput and cainfo on a caproto IOC", libca_to_caproto, caproto_ioc),
     ]
-    for name, title, action, ioc in runs:
-        if not only or name in only:
-            await scenario(name, title + "\n" + versions, action, ioc)
+    # With a repeater at hand the clients do not start one that outlives them.
+    async with background("caRepeater"):
+        for name, title, action, ioc in runs:
+            if not only or name in only:
+                await scenario(name, title + "\n" + versions, action, ioc)
     if not only or "softioc-beacons" in only:
         await beacons()
     if not only or "repeater" in only:

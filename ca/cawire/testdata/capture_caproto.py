@@ -20,7 +20,7 @@ cm.events_on()
 time.sleep(0.2)
 sub.clear()
 time.sleep(0.2)
-pvs[1].write(["written"], notify=False)
+pvs[1].write(["written"], notify=False, wait=False)
 pvs[1].write(["written twice"], notify=True)
 for pv in pvs:
     pv.go_idle()

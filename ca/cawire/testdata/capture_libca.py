@@ -15,7 +15,7 @@ def on_event(**kw):
 
 
 def channel(name):
-    chid = ca.create_channel(name, connect=True, timeout=5)
+    chid = ca.create_channel(name, connect=True)
     ca.connect_channel(chid, timeout=5)
     return chid
 
@@ -35,7 +35,7 @@ for name in ("CAP:count", "CAP:ai", "CAP:mbbo", "CAP:str", "CAP:long", "CAP:wsho
 
 big = channel("CAP:wbig")
 ca.get(big, count=0)                                 # one element, but a long header
-ca.put(big, [1.0] * 10000, wait=True)                # a long request
+ca.put(big, [0.0] * 10000, wait=True)                # a long request
 ca.get(big, count=10000)
 ca.get(big, count=8192)                              # 65,536 bytes, just long
 ca.get(big, count=8191)                              # 65,528 bytes, just short
