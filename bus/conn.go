@@ -55,10 +55,15 @@ type Conn struct {
 	stats  counters
 	first  chan struct{} // closed at the first connection
 	closed chan struct{} // closed when nats.go has closed the connection
-	hangUp context.CancelFunc
+
+	// lifetime ends with Close: no attempt to connect outlives it.
+	lifetime context.Context
+	hangUp   context.CancelFunc
 
 	mu      sync.Mutex
 	state   gateway.BusState
+	link    context.Context // ends with the present connection
+	unlink  context.CancelFunc
 	inboxes map[*inbox]struct{}
 	owners  map[*ownership]struct{}
 }
@@ -75,12 +80,14 @@ func Connect(ctx context.Context, opts Options) (*Conn, error) {
 		log:       opts.Logger,
 		first:     make(chan struct{}),
 		closed:    make(chan struct{}),
+		lifetime:  lifetime,
 		hangUp:    hangUp,
 		state:     gateway.BusState{Since: time.Now().UTC(), Words: "not connected yet"},
 		inboxes:   make(map[*inbox]struct{}),
 		owners:    make(map[*ownership]struct{}),
 	}
-	options, err := c.options(opts, lifetime)
+	c.link, c.unlink = context.WithCancel(lifetime)
+	options, err := c.options(opts)
 	if err != nil {
 		hangUp()
 		return nil, fmt.Errorf("connecting to the bus: %w", err)
@@ -94,6 +101,7 @@ func Connect(ctx context.Context, opts Options) (*Conn, error) {
 	}
 	if !stop() {
 		c.nc.Close()
+		<-c.closed
 		return nil, fmt.Errorf("connecting to the bus: %w", context.Cause(ctx))
 	}
 	if c.nc.IsConnected() {
@@ -102,7 +110,7 @@ func Connect(ctx context.Context, opts Options) (*Conn, error) {
 	return c, nil
 }
 
-func (c *Conn) options(opts Options, lifetime context.Context) ([]nats.Option, error) {
+func (c *Conn) options(opts Options) ([]nats.Option, error) {
 	options := []nats.Option{
 		nats.Name(opts.Name),
 		nats.Timeout(connectTimeout),
@@ -127,7 +135,7 @@ func (c *Conn) options(opts Options, lifetime context.Context) ([]nats.Option, e
 			return nil, errors.New("there is neither a broker within this process nor a url")
 		}
 		options = append(options, nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(maxPings),
-			nats.SetCustomDialer(&dialer{lifetime: lifetime}))
+			nats.SetCustomDialer((*dialer)(c)))
 		options = append(options, opts.TLS.options()...)
 	}
 	identity, err := opts.identity()
@@ -139,7 +147,7 @@ func (c *Conn) options(opts Options, lifetime context.Context) ([]nats.Option, e
 
 // dialer gives up as soon as the Conn is closed; nats.go would hold Close until
 // the attempt has timed out.
-type dialer struct{ lifetime context.Context }
+type dialer Conn
 
 func (d *dialer) Dial(network, address string) (net.Conn, error) {
 	nd := net.Dialer{Timeout: connectTimeout}
@@ -160,6 +168,9 @@ func reconnectWait(attempts int) time.Duration {
 // goroutine, one at a time, in the order in which things happened.
 
 func (c *Conn) connected(nc *nats.Conn, again bool) {
+	c.mu.Lock()
+	c.link, c.unlink = context.WithCancel(c.lifetime)
+	c.mu.Unlock()
 	c.limit.Store(nc.MaxPayload())
 	c.up.Store(true)
 	words := "connected to the broker within this process"
@@ -177,6 +188,9 @@ func (c *Conn) connected(nc *nats.Conn, again bool) {
 }
 
 func (c *Conn) disconnected(err error) {
+	c.mu.Lock()
+	c.unlink()
+	c.mu.Unlock()
 	if !c.up.Swap(false) {
 		return
 	}
@@ -254,9 +268,18 @@ func (c *Conn) flush() error {
 	if !c.up.Load() {
 		return nil
 	}
-	err := c.nc.FlushTimeout(flushTimeout)
-	if err != nil && !c.nc.IsConnected() {
-		return nil
+	return c.flushConnected()
+}
+
+func (c *Conn) flushConnected() error {
+	c.mu.Lock()
+	link := c.link
+	c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(link, flushTimeout)
+	defer cancel()
+	err := c.nc.FlushWithContext(ctx)
+	if link.Err() != nil || errors.Is(err, nats.ErrConnectionClosed) {
+		return nil // lost in the meantime
 	}
 	return err
 }
@@ -275,7 +298,7 @@ func (c *Conn) Close() error {
 	}
 	var err error
 	if c.up.Swap(false) { // so that nobody adds to what is flushed
-		err = c.nc.FlushTimeout(flushTimeout)
+		err = c.flushConnected()
 	}
 	c.hangUp()
 	c.mu.Lock()
