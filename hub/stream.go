@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -20,12 +21,13 @@ type stream struct {
 	maxSize int
 
 	touched bool // belongs to the loop
+	busy    bool // the last queue was large, and needed to be; belongs to the reader
 
 	mu      sync.Mutex
 	queue   []item
 	size    int       // bytes of queue
 	merged  *mergeSet // what the queue fell back to, or nil
-	sparse  int       // how often in a row most of queue was not needed
+	spare   []item    // empty; the queue after the next Take
 	watches map[gateway.WatchID]*watch
 	lastID  gateway.WatchID
 	closed  bool
@@ -124,7 +126,7 @@ func (s *stream) Close() {
 		s.end(w)
 	}
 	s.closed = true
-	s.queue, s.merged, s.size = nil, nil, 0
+	s.queue, s.spare, s.merged, s.size = nil, nil, nil, 0
 	s.hub.clients.remove(s)
 }
 
@@ -199,31 +201,32 @@ func (s *stream) mergeSnapshot(it item) {
 	s.merged.tidy()
 }
 
-func (s *stream) setSnapshot(w *watch, snapshot []*gateway.Attribute) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !w.ended.Load() {
-		w.snapshot = snapshot
-	}
-}
-
-// Take implements gateway.Stream.
+// Take implements gateway.Stream. The loop is never held up by a large queue:
+// this only swaps it under the lock.
 func (s *stream) Take(buf []gateway.Event) []gateway.Event {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	queue := s.queue
-	if s.merged != nil {
-		queue = s.merged.sorted(queue)
+	queue, merged := s.queue, s.merged
+	s.queue, s.spare, s.merged, s.size = s.spare, nil, nil, 0
+	s.mu.Unlock()
+
+	if merged != nil {
+		queue = merged.sorted(queue)
 	}
-	s.queue, s.merged, s.size = nil, nil, 0
 	before := len(buf)
+	buf = slices.Grow(buf, len(queue))
 	for i := range queue {
 		if it := &queue[i]; !it.watch.ended.Load() {
 			buf = s.appendEvents(buf, it)
 		}
 	}
+	queue = s.shrink(queue)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.stats.Delivered += uint64(len(buf) - before)
-	s.reuse(queue)
+	if !s.closed {
+		s.spare = queue
+	}
 	return buf
 }
 
@@ -235,10 +238,11 @@ func (s *stream) appendEvents(buf []gateway.Event, it *item) []gateway.Event {
 	switch {
 	case it.typ == eventSnapshot:
 		event.Type, event.Cursor = gateway.EventAdded, gateway.Cursor{}
-		for _, event.Attribute = range it.watch.snapshot {
+		snapshot := s.takeSnapshot(it.watch)
+		buf = slices.Grow(buf, len(snapshot))
+		for _, event.Attribute = range snapshot {
 			buf = append(buf, event)
 		}
-		it.watch.snapshot = nil
 		return buf
 	case it.start || it.typ == gateway.EventGap:
 		event.Cursor = gateway.Cursor{}
@@ -246,16 +250,35 @@ func (s *stream) appendEvents(buf []gateway.Event, it *item) []gateway.Event {
 	return append(buf, event)
 }
 
-// reuse keeps a queue for the next events, and makes it smaller when most of it
-// was not needed for a while, so that a burst does not cost memory for ever.
-func (s *stream) reuse(queue []item) {
-	clear(queue)
-	const small, patience = 64, 32
-	if cap(queue) <= small || len(queue) > cap(queue)/8 {
-		s.sparse = 0
-	} else if s.sparse++; s.sparse >= patience {
-		s.sparse = 0
-		queue = make([]item, 0, cap(queue)/2)
+func (s *stream) setSnapshot(w *watch, snapshot []*gateway.Attribute) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !w.ended.Load() {
+		w.snapshot = snapshot
 	}
-	s.queue = queue[:0]
+}
+
+func (s *stream) takeSnapshot(w *watch) []*gateway.Attribute {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	snapshot := w.snapshot
+	w.snapshot = nil
+	return snapshot
+}
+
+// shrink empties a queue for the next events. A large one is kept only while
+// it is needed time after time, so that a burst, such as the start of many
+// watches, does not cost memory for ever. Only the reader calls it.
+func (s *stream) shrink(queue []item) []item {
+	const small = 64
+	if cap(queue) > small {
+		needed := len(queue) > cap(queue)/8
+		again := needed && s.busy
+		s.busy = needed
+		if !again {
+			return nil
+		}
+	}
+	clear(queue)
+	return queue[:0]
 }

@@ -27,6 +27,14 @@ type Frontend struct {
 	Stop func(ctx context.Context) error
 	// Protocol is what the frontend says in gateway.Caller.
 	Protocol string
+	// Lacks names what the protocol cannot say; the suite skips what needs it.
+	Lacks Lacks
+}
+
+// Lacks is what a protocol cannot say.
+type Lacks struct {
+	Latest bool // Put.Mode, together with a verdict
+	Budget bool // Put.Budget
 }
 
 // A Client is one user of a frontend. Values are JSON, as REST shows them:

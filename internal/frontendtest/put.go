@@ -127,6 +127,9 @@ func putThatFailsLater(s *scene) {
 
 // putThatIsSuperseded holds one put of mode latest until the next comes.
 func putThatIsSuperseded(s *scene) {
+	if s.frontend.Lacks.Latest {
+		s.Skip("the protocol has no puts of mode latest with a verdict")
+	}
 	arrived := make(chan *gateway.Put, 2)
 	s.Rig.OnPut(func(_ *hubtest.Device, p *gateway.Put) { arrived <- p })
 	put := func(c Client, value string) <-chan error {
@@ -166,6 +169,9 @@ func receive[T any](s *scene, from <-chan T) T {
 }
 
 func putThatIsNeverAnswered(s *scene) {
+	if s.frontend.Lacks.Budget {
+		s.Skip("the protocol has no budgets")
+	}
 	s.Rig.OnPut(func(d *hubtest.Device, p *gateway.Put) { d.Accept(p) })
 	err := s.client.Put(s.ctx, Put{Path: "rig.target", Value: "3", Budget: 300 * time.Millisecond})
 	s.wantFailure(err, gateway.KindUnknownOutcome)
