@@ -157,14 +157,11 @@ func (s *Supervisor) runPut(ctx context.Context, p *queued) error {
 
 // settle makes an outcome consistent: a driver that says nothing has not succeeded.
 func settle(o *Outcome) {
-	if o.Stage > gateway.StageVerified {
-		o.Stage = gateway.StageNone
-	}
-	switch {
-	case o.Err == nil && o.Stage < gateway.StageSent:
-		o.Err = gateway.Errorf(gateway.KindInternal, "the driver reported neither success nor failure")
-	case o.Err != nil && o.Stage < gateway.StageAccepted:
+	if o.Stage > gateway.StageVerified || o.Stage < gateway.StageAccepted {
 		o.Stage = gateway.StageAccepted
+	}
+	if o.Err == nil && o.Stage == gateway.StageAccepted {
+		o.Err = gateway.Errorf(gateway.KindInternal, "the driver reported neither success nor failure")
 	}
 }
 

@@ -180,3 +180,9 @@ func (b *lockedBuffer) lines() int {
 	defer b.mu.Unlock()
 	return bytes.Count(b.b.Bytes(), []byte("\n"))
 }
+
+func (b *lockedBuffer) text() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}

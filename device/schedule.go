@@ -3,8 +3,9 @@ package device
 import "time"
 
 // A schedule says which poll is due next. Due times lie on a fixed grid of
-// each poll's period, so they do not drift; a period that went by while the
-// device was busy is skipped, so they do not pile up. It belongs to the worker.
+// each poll's period, so they do not drift. A poll whose time came while the
+// device was busy runs as soon as it can, but once: the periods before are
+// skipped, so they do not pile up. It belongs to the worker.
 type schedule struct {
 	periods []time.Duration
 	due     []time.Time
@@ -38,19 +39,20 @@ func (s *schedule) next() (poll int, due time.Time, ok bool) {
 	return s.heap[0], s.due[s.heap[0]], true
 }
 
-// done moves the first poll to its next due time after now, and returns how
-// many periods were skipped on the way.
-func (s *schedule) done(now time.Time) (skipped uint64) {
+// done moves the first poll to its next due time, after an exchange that lasted
+// from began to now, and returns how many periods were skipped.
+func (s *schedule) done(began, now time.Time) (skipped uint64) {
 	poll := s.heap[0]
-	due, period := s.due[poll].Add(s.periods[poll]), s.periods[poll]
-	if late := now.Sub(due); late >= 0 {
-		missed := late/period + 1
-		due = due.Add(missed * period)
-		skipped = uint64(missed)
+	due, period := s.due[poll], s.periods[poll]
+	// The last time on the grid that has passed, unless this exchange was for
+	// that as well.
+	steps := max(now.Sub(due)/period, 1)
+	if !due.Add(steps * period).After(began) {
+		steps++
 	}
-	s.due[poll] = due
+	s.due[poll] = due.Add(steps * period)
 	s.sink(0)
-	return skipped
+	return uint64(steps - 1)
 }
 
 // sink restores the heap below place i.

@@ -127,7 +127,7 @@ func (w *worker) runPoll(ctx context.Context, poll int) error {
 	began := time.Now()
 	readings, err := w.drivePoll(ctx, poll)
 	now := time.Now()
-	skipped := w.schedule.done(now)
+	skipped := w.schedule.done(began, now)
 	if ctx.Err() != nil {
 		return ctx.Err() // what a cut-off exchange says is no news of the device
 	}
