@@ -132,21 +132,29 @@ func drainWaitsForLateBytes(t *testing.T) {
 	}
 }
 
-func TestDrainOfANoisyLineEnds(t *testing.T) {
+func TestDrainOfANoisyLineEnds(t *testing.T) { synctest.Test(t, noisyLine) }
+
+func noisyLine(t *testing.T) {
 	l, w, dev := pipeLine(t, linktest.Faults{})
 	go func() {
 		for {
+			select {
+			case <-time.After(15 * time.Millisecond):
+			case <-t.Context().Done():
+				return
+			}
 			if _, err := dev.Write([]byte("noise")); err != nil {
 				return
 			}
 		}
 	}()
+	start := time.Now()
 	err := l.Do(context.Background(), w.User, link.Poll, func(c *link.Conn) error {
 		_, err := c.Drain(20 * time.Millisecond)
 		return err
 	})
-	if !errors.Is(err, link.ErrNoisy) {
-		t.Errorf("got %v", err)
+	if took := time.Since(start); !errors.Is(err, link.ErrNoisy) || took > 220*time.Millisecond {
+		t.Errorf("got %v after %s", err, took)
 	}
 }
 
