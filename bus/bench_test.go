@@ -33,6 +33,7 @@ func BenchmarkPutRoundTripTCP(b *testing.B) {
 }
 
 func benchmarkPut(b *testing.B, opts embedded.Options) {
+	b.Helper()
 	broker := bustest.Broker(b, opts)
 	connect := func() *bus.Conn { return bustest.Connect(b, broker) }
 	if opts.Listen != "" {

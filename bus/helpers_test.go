@@ -46,34 +46,34 @@ func (r *recorder) HandleDescribe()              { r.describes <- struct{}{} }
 func (r *recorder) HandleRival(o gateway.Owner)  { r.rivals <- o }
 func (r *recorder) HandleBus(s gateway.BusState) { r.states <- s }
 
-func own(t testing.TB, c *bus.Conn, o gateway.Owner, h bus.Handler) func() {
-	t.Helper()
+func own(tb testing.TB, c *bus.Conn, o gateway.Owner, h bus.Handler) func() {
+	tb.Helper()
 	release, err := c.Own(o, h)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(release)
+	tb.Cleanup(release)
 	return release
 }
 
 // take waits for something on a channel.
-func take[T any](t testing.TB, from <-chan T) T {
-	t.Helper()
+func take[T any](tb testing.TB, from <-chan T) T {
+	tb.Helper()
 	select {
 	case v := <-from:
 		return v
 	case <-time.After(limit):
-		t.Fatalf("no %T came", *new(T))
-		panic("unreachable")
+		tb.Fatalf("no %T came", *new(T))
 	}
+	return *new(T)
 }
 
 // nothing fails if something is there already.
-func nothing[T any](t testing.TB, from <-chan T) {
-	t.Helper()
+func nothing[T any](tb testing.TB, from <-chan T) {
+	tb.Helper()
 	select {
 	case v := <-from:
-		t.Errorf("unexpected: %+v", v)
+		tb.Errorf("unexpected: %+v", v)
 	default:
 	}
 }
@@ -86,16 +86,16 @@ type ear struct {
 }
 
 // listen subscribes and takes the first message, which says that the bus is there.
-func listen(t testing.TB, c *bus.Conn) *ear {
-	t.Helper()
+func listen(tb testing.TB, c *bus.Conn) *ear {
+	tb.Helper()
 	s, err := c.Subscribe()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(s.Close)
+	tb.Cleanup(s.Close)
 	ctx, cancel := context.WithTimeout(context.Background(), 6*limit)
-	t.Cleanup(cancel)
-	e := &ear{Subscription: s, t: t, ctx: ctx}
+	tb.Cleanup(cancel)
+	e := &ear{Subscription: s, t: tb, ctx: ctx}
 	next[*gateway.BusState](e)
 	return e
 }
@@ -149,25 +149,25 @@ func put(o gateway.Owner, n uint64) *gateway.Put {
 	}
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
+func must(tb testing.TB, err error) {
+	tb.Helper()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
-func wantKind(t testing.TB, err error, kind gateway.ErrorKind) {
-	t.Helper()
+func wantKind(tb testing.TB, err error, kind gateway.ErrorKind) {
+	tb.Helper()
 	if gateway.KindOf(err) != kind {
-		t.Errorf("got %v (%v), want %v", gateway.KindOf(err), err, kind)
+		tb.Errorf("got %v (%v), want %v", gateway.KindOf(err), err, kind)
 	}
 }
 
 // rawClient is someone else on the bus.
-func rawClient(t testing.TB, url string) *nats.Conn {
-	t.Helper()
+func rawClient(tb testing.TB, url string) *nats.Conn {
+	tb.Helper()
 	nc, err := nats.Connect(url)
-	must(t, err)
-	t.Cleanup(nc.Close)
+	must(tb, err)
+	tb.Cleanup(nc.Close)
 	return nc
 }

@@ -1,6 +1,7 @@
 package bus_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -19,9 +20,9 @@ func outside(t *testing.T) *proxy {
 	return newProxy(t, strings.TrimPrefix(broker.URL(), "nats://"))
 }
 
-func dial(t testing.TB, url string) *bus.Conn {
-	t.Helper()
-	return bustest.Dial(t, bus.Options{Config: bus.Config{URL: url}})
+func dial(tb testing.TB, url string) *bus.Conn {
+	tb.Helper()
+	return bustest.Dial(tb, bus.Options{Config: bus.Config{URL: url}})
 }
 
 func TestBUS07NothingIsSentLate(t *testing.T) {
@@ -103,7 +104,7 @@ func TestCloseDoesNotWaitForABusThatIsAway(t *testing.T) {
 		t.Error("still connected")
 	}
 	must(t, conn.Close())
-	if _, err := hub.Receive(t.Context(), nil); err != bus.ErrClosed {
+	if _, err := hub.Receive(t.Context(), nil); !errors.Is(err, bus.ErrClosed) {
 		t.Errorf("got %v", err)
 	}
 	wantKind(t, conn.Update(update(oven, gateway.Of(1.0), 1)), gateway.KindBusDown)

@@ -15,6 +15,7 @@ import (
 // what was encoded from it gives the same bytes again.
 
 func fuzzMessage(f *testing.F, kind string, decode func(*Decoder, []byte) (any, error), twin func() pbproto.Message, encode func(any) ([]byte, error)) {
+	f.Helper()
 	for _, c := range codecCases() {
 		b, err := c.append(nil)
 		if err != nil {

@@ -12,44 +12,47 @@ import (
 )
 
 // New starts a broker that nobody outside of the test can reach, and connects to it.
-func New(t testing.TB) *bus.Conn {
-	t.Helper()
-	return Connect(t, Broker(t, embedded.Options{}))
+func New(tb testing.TB) *bus.Conn {
+	tb.Helper()
+	return Connect(tb, Broker(tb, embedded.Options{}))
 }
 
 // Broker starts a broker. Connections made with Connect are closed before it.
-func Broker(t testing.TB, opts embedded.Options) *embedded.Broker {
-	t.Helper()
-	opts.Logger = logger(t)
+func Broker(tb testing.TB, opts embedded.Options) *embedded.Broker {
+	tb.Helper()
+	opts.Logger = logger(tb)
 	broker, err := embedded.Start(opts)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(broker.Shutdown)
+	tb.Cleanup(broker.Shutdown)
 	return broker
 }
 
 // Connect makes one more connection to a broker within the process, as another process would.
-func Connect(t testing.TB, broker *embedded.Broker) *bus.Conn {
-	t.Helper()
-	return Dial(t, bus.Options{Broker: broker})
+func Connect(tb testing.TB, broker *embedded.Broker) *bus.Conn {
+	tb.Helper()
+	return Dial(tb, bus.Options{Broker: broker})
 }
 
 // Dial makes a connection with any options.
-func Dial(t testing.TB, opts bus.Options) *bus.Conn {
-	t.Helper()
-	opts.Name, opts.Logger = t.Name(), logger(t)
-	conn, err := bus.Connect(t.Context(), opts)
+func Dial(tb testing.TB, opts bus.Options) *bus.Conn {
+	tb.Helper()
+	opts.Name, opts.Logger = tb.Name(), logger(tb)
+	conn, err := bus.Connect(tb.Context(), opts)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := conn.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return conn
 }
 
 // logger writes to the test's log, which shows it if the test fails.
-func logger(t testing.TB) zerolog.Logger { return zerolog.New(zerolog.NewTestWriter(t)) }
+func logger(tb testing.TB) zerolog.Logger {
+	tb.Helper()
+	return zerolog.New(zerolog.NewTestWriter(tb))
+}

@@ -29,7 +29,7 @@ func (l *logger) Errorf(format string, args ...any) { l.log.Error().Msgf(format,
 func (l *logger) Fatalf(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lastFatal = fmt.Errorf(format, args...) //nolint:err113 // the server's own words
+	l.lastFatal = fmt.Errorf(format, args...)
 }
 
 func (l *logger) fatal() error {

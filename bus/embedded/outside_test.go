@@ -65,20 +65,27 @@ func TestIdentities(t *testing.T) {
 		right, wrong bus.Config
 	}{
 		{
-			"user and password", server.Options{Username: "anna", Password: "secret"},
-			bus.Config{User: "anna", Password: "secret"}, bus.Config{User: "anna", Password: "guess"},
+			"user and password",
+			server.Options{Username: "anna", Password: "secret"},
+			bus.Config{User: "anna", Password: "secret"},
+			bus.Config{User: "anna", Password: "guess"},
 		},
 		{
-			"token", server.Options{Authorization: "secret"},
-			bus.Config{Token: "secret"}, bus.Config{},
+			"token",
+			server.Options{Authorization: "secret"},
+			bus.Config{Token: "secret"},
+			bus.Config{},
 		},
 		{
-			"nkey", server.Options{Nkeys: []*server.NkeyUser{{Nkey: fileText(t, "user.id")}}},
-			bus.Config{NKey: "testdata/user.nk"}, bus.Config{Token: "secret"},
+			"nkey",
+			server.Options{Nkeys: []*server.NkeyUser{{Nkey: fileText(t, "user.id")}}},
+			bus.Config{NKey: "testdata/user.nk"},
+			bus.Config{Token: "secret"},
 		},
 		{
 			"credentials file", accounts(t),
-			bus.Config{Credentials: "testdata/user.creds"}, bus.Config{NKey: "testdata/user.nk"},
+			bus.Config{Credentials: "testdata/user.creds"},
+			bus.Config{NKey: "testdata/user.nk"},
 		},
 	}
 	for _, tt := range tests {
