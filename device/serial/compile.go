@@ -42,9 +42,10 @@ type exchange struct {
 
 // A target is a format that a line is matched with, and where its values go.
 type target struct {
-	format *stream.Format
-	fields []stream.Field
-	values []value
+	format  *stream.Format
+	fields  []stream.Field
+	values  []value
+	leading string // what every line begins with that matches; may be empty
 }
 
 // A value is one attribute's part of a target. In an array all that was read
@@ -256,9 +257,9 @@ func chunks(b []byte, n int) []string {
 
 // feed says that an exchange reads these attributes.
 func (x *exchange) feed(t target, poll, maxAge time.Duration) {
-	if prefix := leading(t.format.String()); len(x.targets) == 0 {
-		x.leading = prefix
-	} else if prefix != x.leading {
+	if len(x.targets) == 0 {
+		x.leading = t.leading
+	} else if t.leading != x.leading {
 		x.leading = ""
 	}
 	x.targets = append(x.targets, t)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -29,7 +30,9 @@ type Driver struct {
 	log  zerolog.Logger
 
 	session *session // nil while closed
-	sync    lockstep
+	// sync is shared by all devices of the line, and belongs to whoever has the
+	// turn on it.
+	sync *lockstep
 	// setpoints are the last values put, for attributes that push them on connect.
 	setpoints map[int]gateway.Value
 	// startup lists the items that a connect has still to read or push.
@@ -42,9 +45,17 @@ type Driver struct {
 
 var _ device.Driver = (*Driver)(nil)
 
-// New makes the driver of a device on a line, which several devices may share.
-// The line is served by somebody else, and outlives the driver.
-func New(name string, c Config, line *link.Line, log zerolog.Logger) (*Driver, error) {
+// Lines makes drivers. Those of devices that share a line must come from the
+// same Lines, so that a late reply of one is not taken for that of another. The
+// zero value is ready; its method may be called from any goroutine.
+type Lines struct {
+	mu    sync.Mutex
+	steps map[*link.Line]*lockstep
+}
+
+// New makes the driver of a device on a line. The line is served by somebody
+// else, and outlives the driver.
+func (l *Lines) New(name string, c Config, line *link.Line, log zerolog.Logger) (*Driver, error) {
 	p, problems := c.compile(name)
 	for _, problem := range problems {
 		if !problem.Warning {
@@ -54,8 +65,25 @@ func New(name string, c Config, line *link.Line, log zerolog.Logger) (*Driver, e
 	p.model.Info.Link = line.String()
 	return &Driver{
 		name: name, plan: p, line: line, log: log.With().Str("device", name).Logger(),
-		setpoints: map[int]gateway.Value{}, chunk: make([]byte, 4096),
+		sync: l.step(line), setpoints: map[int]gateway.Value{}, chunk: make([]byte, 4096),
 	}, nil
+}
+
+func (l *Lines) step(line *link.Line) *lockstep {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.steps == nil {
+		l.steps = map[*link.Line]*lockstep{}
+	}
+	if l.steps[line] == nil {
+		l.steps[line] = &lockstep{}
+	}
+	return l.steps[line]
+}
+
+// New makes the driver of a device that has its line for itself.
+func New(name string, c Config, line *link.Line, log zerolog.Logger) (*Driver, error) {
+	return new(Lines).New(name, c, line, log)
 }
 
 // Model says what the device has.
@@ -74,7 +102,6 @@ func (d *Driver) Connect(ctx context.Context, out device.Sink) error {
 		state := d.line.State()
 		return fmt.Errorf("%s: %s: %w", d.line.Name(), state.Words, context.Cause(ctx))
 	}
-	d.sync = lockstep{}
 	d.startup = d.startup[:0]
 	done := map[*exchange]bool{}
 	for i := range d.plan.items {

@@ -123,7 +123,7 @@ func (k *compiler) single(f *stream.Format, c *codec, index int, at describe.Pla
 		at.ErrorAt(fields[0].Offset, "%v", err)
 		return target{}, false
 	}
-	return target{format: f, fields: fields, values: []value{{index: index, codec: c}}}, true
+	return target{format: f, fields: fields, values: []value{{index: index, codec: c}}, leading: leading(f.String())}, true
 }
 
 func (k *compiler) feedOne(x *exchange, f *stream.Format, c *codec, index int, poll, maxAge time.Duration, at describe.Place) bool {
@@ -215,7 +215,7 @@ func (k *compiler) query(e *entry[Query]) {
 	if f == nil {
 		return
 	}
-	t := target{format: f, fields: f.Fields()}
+	t := target{format: f, fields: f.Fields(), leading: leading(text)}
 	if len(t.fields) != len(q.Values) {
 		at.In(key).Errorf("%d converters for %d values: %%*d skips one", len(t.fields), len(q.Values))
 		return

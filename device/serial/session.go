@@ -85,7 +85,7 @@ func (s *session) heard(line []byte, at time.Time, idle bool) bool {
 	}
 	for i := range s.plan.listeners {
 		t := &s.plan.listeners[i]
-		if !idle && leading(t.format.String()) == "" {
+		if !idle && t.leading == "" {
 			continue
 		}
 		var err error

@@ -13,13 +13,12 @@ import (
 // A lockstep tells whether requests and replies are in step: whether the next line
 // can only be the reply to the next request. An instrument that is slow once
 // answers later, and bare numbers do not say what they belong to. So after a
-// reply that did not come
+// reply that did not come, unless what it begins with tells it from the next,
 //
 //  1. the next exchange waits until the line was silent for the quiet time,
 //     and counts the lines that come late;
-//  2. if the missing reply was not among them, a query whose reply cannot be
-//     told from it is first asked once in vain, until the line is silent
-//     again, and then in earnest.
+//  2. if the missing reply was not among them, the next query is first asked
+//     once in vain, until the line is silent again, and then in earnest.
 //
 // A reply that is late by more than the reply timeout and the quiet time
 // together, twice in a row, can still deceive it; then the reply timeout is
@@ -80,8 +79,8 @@ func (s *lockstep) distinct(lead string) bool {
 // resync brings requests and replies back in step. probe may be nil; it is
 // asked in vain where needed. The answer's fault is set if that failed.
 func (t *talk) resync(lead string, probe *exchange) (answer, error) {
-	s := &t.sync
-	if s.owed == 0 && !time.Now().Before(s.settle) {
+	s := t.sync
+	if s.owed == 0 && !time.Now().Before(s.settle) || s.owed > 0 && s.distinct(lead) {
 		return answer{}, nil
 	}
 	if s.owed == 0 {
@@ -89,7 +88,7 @@ func (t *talk) resync(lead string, probe *exchange) (answer, error) {
 		return t.drain(func() time.Time { return s.settle })
 	}
 	a, err := t.drain(func() time.Time { return s.noiseAt.Add(t.plan.quietTime) })
-	if err != nil || !a.ok() || s.owed == 0 || s.distinct(lead) {
+	if err != nil || !a.ok() || s.owed == 0 {
 		return a, err
 	}
 	if probe == nil {
@@ -124,7 +123,7 @@ func (t *talk) resync(lead string, probe *exchange) (answer, error) {
 // drain drops what arrives until a time that each late byte may move, or until
 // nothing is owed any more. A line that never becomes silent is a fault.
 func (t *talk) drain(until func() time.Time) (answer, error) {
-	s := &t.sync
+	s := t.sync
 	owed := s.owed > 0
 	limit := time.Now().Add(max(10*t.plan.quietTime, time.Second))
 	for !owed || s.owed > 0 {

@@ -167,9 +167,12 @@ func (t *talk) await(request []byte, lead string, match func(line []byte) error)
 			return answer{}, err
 		}
 		at := t.session.lastAt
-		if echo && bytes.Equal(line, request) {
-			echo = false
-			continue
+		if echo {
+			var whole bool
+			if line, whole = t.withoutEcho(line, request); whole {
+				echo = false
+				continue
+			}
 		}
 		if matches(t.plan.ignore, line) || t.session.heard(line, at, false) {
 			continue
@@ -193,6 +196,22 @@ func (t *talk) await(request []byte, lead string, match func(line []byte) error)
 		t.unsolicited(line)
 		t.sync.arrived()
 	}
+}
+
+// withoutEcho removes the echo of a request from the front of a line. It is
+// the whole line where both directions have the same terminator.
+func (t *talk) withoutEcho(line, request []byte) (rest []byte, whole bool) {
+	rest, ok := bytes.CutPrefix(line, request)
+	switch {
+	case !ok:
+		return line, false
+	case len(rest) == 0 || bytes.Equal(rest, t.plan.outTerminator):
+		return nil, true
+	}
+	if behind, ok := bytes.CutPrefix(rest, t.plan.outTerminator); ok && len(t.plan.outTerminator) > 0 {
+		return behind, false
+	}
+	return line, false
 }
 
 func matches(formats []*stream.Format, line []byte) bool {

@@ -1,0 +1,231 @@
+package sim_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/polygate/gateway"
+	"github.com/polygate/gateway/device"
+	"github.com/polygate/gateway/device/link"
+	"github.com/polygate/gateway/device/serial"
+	"github.com/polygate/gateway/device/sim"
+	"github.com/polygate/gateway/internal/config"
+)
+
+// demoConfig reads the demo's file as the program does.
+func demoConfig(t testing.TB) serial.Config {
+	t.Helper()
+	document := config.Parse("demo.yaml", sim.DemoConfig)
+	var c serial.Config
+	document.Decode(&c, []string{"devices", "demo"}, "driver", "link")
+	for _, p := range c.Check("demo") {
+		document.ProblemAt(slices.Concat([]string{"devices", "demo"}, p.Path), p.Offset, "%s", p.Msg)
+	}
+	if err := document.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// demo connects the demo's driver to its instrument.
+func demo(t testing.TB, faults *sim.Faults) (*serial.Driver, device.Model) {
+	t.Helper()
+	opener, err := sim.NewOpener(sim.TemperatureControllerName, 1, faults)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := link.NewLine("line1", opener)
+	ctx, cancel := context.WithCancel(t.Context())
+	var served sync.WaitGroup
+	served.Go(func() { _ = line.Serve(ctx) })
+	driver, err := serial.New("demo", demoConfig(t), line, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = driver.Close()
+		cancel()
+		served.Wait()
+	})
+	if err := driver.Connect(ctx, &deliveries{}); err != nil {
+		t.Fatal(err)
+	}
+	return driver, driver.Model()
+}
+
+// refresh reads one attribute as text.
+func refresh(t testing.TB, d *serial.Driver, name string) string {
+	t.Helper()
+	m := d.Model()
+	for i := range m.Attributes {
+		if m.Attributes[i].Path.Attribute() != name {
+			continue
+		}
+		readings, err := d.Refresh(t.Context(), i, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range readings {
+			if r.Index == i {
+				return strings.TrimSpace(m.Attributes[i].Text(r.Value) + " " + r.Alarm.Text)
+			}
+		}
+	}
+	t.Fatalf("%s is not read", name)
+	return ""
+}
+
+func put(t testing.TB, d *serial.Driver, name, text string) device.Outcome {
+	t.Helper()
+	m := d.Model()
+	for i := range m.Attributes {
+		if a := &m.Attributes[i]; a.Path.Attribute() == name {
+			var v gateway.Value
+			if !a.IsCommand() {
+				var err error
+				if v, err = a.Parse(text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return d.Put(t.Context(), i, v)
+		}
+	}
+	t.Fatalf("there is no %s", name)
+	return device.Outcome{}
+}
+
+func TestDemoHasItsNames(t *testing.T) {
+	_, m := demo(t, nil)
+	var got []string
+	for i := range m.Attributes {
+		a := &m.Attributes[i]
+		got = append(got, fmt.Sprintf("%s %s %s %v", a.Path, a.Access, a.Kind, a.Shape))
+	}
+	want := []string{
+		"demo.power r float64 []", "demo.ramp_rate rw float64 []", "demo.voltages r float64 [4]", "demo.cancel_all x bool []",
+	}
+	for n := 1; n <= 4; n++ {
+		for _, a := range []string{"start rw int32", "end rw int32", "enabled rw enum", "target r float64", "actual r float64", "voltage r float64"} {
+			want = append(want, fmt.Sprintf("demo.r%d.%s []", n, a))
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if m.Info.Annotations["ca.prefix"] != "DEMO" {
+		t.Errorf("got %v", m.Info)
+	}
+}
+
+func TestDemoOnItsLine(t *testing.T) {
+	d, m := demo(t, nil)
+	for i := range m.Polls {
+		readings, err := d.Poll(t.Context(), i, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range readings {
+			if r.Failed() || r.Alarm.Severity != gateway.NoAlarm {
+				t.Errorf("%s: %+v", m.Attributes[r.Index].Path, r)
+			}
+		}
+	}
+	for name, value := range map[string]string{"r1.start": "10", "r1.end": "12", "ramp_rate": "50", "r1.enabled": "On"} {
+		if o := put(t, d, name, value); o.Err != nil || o.Stage != gateway.StageVerified {
+			t.Errorf("%s: %+v", name, o)
+		}
+		if got := refresh(t, d, name); got != value {
+			t.Errorf("%s is %s, want %s", name, got, value)
+		}
+	}
+	for deadline := time.Now().Add(10 * time.Second); refresh(t, d, "r1.target") != "12"; {
+		if time.Now().After(deadline) {
+			t.Fatal("the ramp does not arrive")
+		}
+	}
+	if got := refresh(t, d, "voltages"); got != "[-2,0,0,0]" {
+		t.Errorf("voltages are %s", got)
+	}
+	if got := refresh(t, d, "r1.voltage"); got != "-2" {
+		t.Errorf("r1.voltage is %s", got)
+	}
+	if o := put(t, d, "cancel_all", ""); o.Err != nil {
+		t.Error(o.Err)
+	}
+	if got := refresh(t, d, "r1.enabled"); got != "Off" {
+		t.Errorf("r1.enabled is %s after cancel_all", got)
+	}
+}
+
+func TestDemoUnderFaults(t *testing.T) {
+	var faults sim.Faults
+	d, _ := demo(t, &faults)
+	for _, fault := range []sim.Fault{
+		{Kind: sim.Silent}, {Kind: sim.Held}, {Kind: sim.Half}, {Kind: sim.Garbled}, {Kind: sim.Echo}, {Kind: sim.Extra, Text: "hello"},
+		{Kind: sim.Late, Delay: 600 * time.Millisecond},
+	} {
+		faults.Inject(fault)
+		_ = refresh(t, d, "r2.start")
+		for range 3 {
+			if got := refresh(t, d, "r2.end"); got != "50" {
+				t.Errorf("after fault %d: r2.end is %s", fault.Kind, got)
+			}
+			if got := refresh(t, d, "r2.start"); got != "10" {
+				t.Errorf("after fault %d: r2.start is %s", fault.Kind, got)
+			}
+		}
+	}
+}
+
+// BenchmarkExchange is one query and its reply on a pseudo-terminal, with the
+// simulated instrument on the other side.
+func BenchmarkExchange(b *testing.B) {
+	d, m := demo(b, nil)
+	poll := slices.IndexFunc(m.Polls, func(p device.Poll) bool {
+		return m.Attributes[p.Indices[0]].Path == "demo.ramp_rate"
+	})
+	var readings []device.Reading
+	b.ReportAllocs()
+	for b.Loop() {
+		var err error
+		if readings, err = d.Poll(b.Context(), poll, readings[:0]); err != nil || readings[0].Failed() {
+			b.Fatal(readings, err)
+		}
+	}
+}
+
+// BenchmarkBareLoop is the same exchange without the driver and the line.
+func BenchmarkBareLoop(b *testing.B) {
+	opener, err := sim.NewOpener(sim.TemperatureControllerName, 1, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	port, err := opener.Open(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer port.Close()
+	request, reply := []byte("R?\r\n"), make([]byte, 64)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := port.Write(request); err != nil {
+			b.Fatal(err)
+		}
+		for n := 0; n < len("1\r\n"); {
+			m, err := port.Read(reply[n:])
+			if err != nil {
+				b.Fatal(err)
+			}
+			n += m
+		}
+	}
+}
