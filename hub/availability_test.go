@@ -16,7 +16,7 @@ func TestLostDeviceIsAStateWithItsOwnEventAndTime(t *testing.T) {
 		s, _ := w.watch(gateway.StreamOptions{}, gateway.WatchOptions{Match: gateway.PatternOf("oven.actual")})
 		take(s)
 		before := w.get("oven.actual")
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		lostAt := time.Now()
 		oven.SetState(false, "unplugged")
 		wantEvents(t, s, "availability oven.actual disconnected")
@@ -80,13 +80,13 @@ func TestSilentDriverIsLostAfterTheHeartbeatTimeout(t *testing.T) {
 	inWorld(t, hub.Options{HeartbeatTimeout: 3 * time.Second}, func(w *world, oven *hubtest.Device) {
 		oven.Set("oven.actual", gateway.Of(1.0))
 		for range 10 {
-			time.Sleep(time.Second)
+			pass(time.Second)
 			oven.Heartbeat()
 			w.wantAvailability("oven.actual", gateway.Available)
 		}
-		time.Sleep(2900 * time.Millisecond)
+		pass(2900 * time.Millisecond)
 		w.wantAvailability("oven.actual", gateway.Available)
-		time.Sleep(200 * time.Millisecond)
+		pass(200 * time.Millisecond)
 		w.wantAvailability("oven.actual", gateway.DriverLost)
 
 		// It speaks again, but what it said in between is missing: its state
@@ -96,9 +96,9 @@ func TestSilentDriverIsLostAfterTheHeartbeatTimeout(t *testing.T) {
 		oven.Set("oven.ramp", gateway.Of(2.0))
 		w.wantAvailability("oven.actual", gateway.DriverLost)
 		w.bus.Deafen(false)
-		time.Sleep(time.Second)
+		pass(time.Second)
 		w.wantAvailability("oven.actual", gateway.Available)
-		time.Sleep(4 * time.Second)
+		pass(4 * time.Second)
 		w.wantAvailability("oven.actual", gateway.DriverLost)
 	})
 }
@@ -123,7 +123,7 @@ func TestBusAwayAndBack(t *testing.T) {
 		_, err := w.view.Put(ramp(1))
 		wantKind(t, err, gateway.KindBusDown)
 		oven.Set("oven.actual", gateway.Of(2.0)) // nobody hears that
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		w.wantAvailability("oven.actual", gateway.BusLost)
 
 		chiller.SetSilent(true)
@@ -133,9 +133,9 @@ func TestBusAwayAndBack(t *testing.T) {
 		wantEvents(t, s, "sample oven.actual 2, availability oven.actual connected")
 		w.wantAvailability("chiller.flow", gateway.BusLost)
 		w.wantAvailability("gone.x", gateway.DriverLost)
-		time.Sleep(2900 * time.Millisecond)
+		pass(2900 * time.Millisecond)
 		oven.Heartbeat()
-		time.Sleep(200 * time.Millisecond)
+		pass(200 * time.Millisecond)
 		w.wantAvailability("chiller.flow", gateway.DriverLost)
 		w.wantAvailability("oven.actual", gateway.Available)
 	})

@@ -95,6 +95,7 @@ func (f *feed) run(n int) {
 }
 
 func benchWorld(b *testing.B, f *feed) *hub.Hub {
+	b.Helper()
 	h := hub.New(f, hub.Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -123,7 +124,7 @@ func BenchmarkFanOut(b *testing.B) {
 			var streams []gateway.Stream
 			for range subscribers {
 				s := session.Open(gateway.StreamOptions{})
-				defer s.Close()
+				b.Cleanup(s.Close)
 				if _, err := s.Watch(gateway.WatchOptions{Match: gateway.MatchAll}); err != nil {
 					b.Fatal(err)
 				}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -101,6 +102,11 @@ func (w *world) watch(opts gateway.StreamOptions, watch gateway.WatchOptions) (g
 	return s, id
 }
 
+// pass lets time go by: in a synctest bubble that is at once.
+func pass(d time.Duration) {
+	time.Sleep(d) //nolint:forbidigo // it waits for nothing, it moves the bubble's clock.
+}
+
 // take returns what is queued after everything that was said has been handled.
 func take(s gateway.Stream) []gateway.Event {
 	synctest.Wait()
@@ -133,7 +139,7 @@ func describe(events []gateway.Event) string {
 	return strings.Join(words, ", ")
 }
 
-func wantEvents(t testing.TB, s gateway.Stream, want string) []gateway.Event {
+func wantEvents(t *testing.T, s gateway.Stream, want string) []gateway.Event {
 	t.Helper()
 	events := take(s)
 	if got := describe(events); got != want {
@@ -142,7 +148,7 @@ func wantEvents(t testing.TB, s gateway.Stream, want string) []gateway.Event {
 	return events
 }
 
-func pattern(t testing.TB, text string) gateway.Pattern {
+func pattern(t *testing.T, text string) gateway.Pattern {
 	t.Helper()
 	p, err := gateway.ParsePattern(text)
 	if err != nil {
@@ -153,7 +159,7 @@ func pattern(t testing.TB, text string) gateway.Pattern {
 
 func all() gateway.WatchOptions { return gateway.WatchOptions{Match: gateway.MatchAll} }
 
-func wantKind(t testing.TB, err error, want gateway.ErrorKind) {
+func wantKind(t *testing.T, err error, want gateway.ErrorKind) {
 	t.Helper()
 	if got := gateway.KindOf(err); got != want {
 		t.Errorf("error %v has kind %v, want %v", err, got, want)

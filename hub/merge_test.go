@@ -93,9 +93,12 @@ func TestUnusableMessagesChangeNothing(t *testing.T) {
 			&gateway.PutVerdict{Owner: oven.Owner(), Revision: 1, Index: 77, Verdict: gateway.Verdict{Readback: s99}},
 			&gateway.PutVerdict{ID: gateway.PutID{Hub: 1, N: 1}},
 			&gateway.Announcement{Owner: oven.Owner(), Revision: 2, Pieces: 1, State: gateway.DeviceState{Connected: true}, Attributes: []gateway.Announced{
-				{}, {Descriptor: hubtest.Float("other.x", readOnly)},
-				{Descriptor: ovenDescriptors()[0]}, {Descriptor: ovenDescriptors()[0]},
-				{Descriptor: ovenDescriptors()[1]}, {Descriptor: ovenDescriptors()[2]},
+				{},
+				{Descriptor: hubtest.Float("other.x", readOnly)},
+				{Descriptor: ovenDescriptors()[0]},
+				{Descriptor: ovenDescriptors()[0]},
+				{Descriptor: ovenDescriptors()[1]},
+				{Descriptor: ovenDescriptors()[2]},
 			}},
 		)
 		wantEvents(t, s, "")
@@ -132,7 +135,7 @@ func TestAnnouncementPieces(t *testing.T) {
 		// A piece that is missing spoils the set and makes the hub ask.
 		w.bus.Post(next(0, 3, 0, a), next(2, 3, 2, c))
 		wantEvents(t, s, "")
-		time.Sleep(2 * time.Second)
+		pass(2 * time.Second)
 		if w.bus.Asked() == asked {
 			t.Error("the hub did not ask again")
 		}
@@ -182,8 +185,10 @@ func TestNewKindReplacesTheValue(t *testing.T) {
 		synctest.Wait()
 		text := &gateway.Descriptor{Path: "oven.actual", Access: readWrite, Type: gateway.Type{Kind: gateway.String}}
 		owner := oven.Owner()
-		w.bus.Post(&gateway.Announcement{Owner: owner, Revision: 2, Pieces: 1, State: gateway.DeviceState{Connected: true},
-			Attributes: []gateway.Announced{{Descriptor: text}}})
+		w.bus.Post(&gateway.Announcement{
+			Owner: owner, Revision: 2, Pieces: 1, State: gateway.DeviceState{Connected: true},
+			Attributes: []gateway.Announced{{Descriptor: text}},
+		})
 		a := w.get("oven.actual")
 		if a.Readback.Value.Known() || a.Setpoint != gateway.NeverRead {
 			t.Errorf("after a change of kind: readback %v, setpoint %v", a.Readback.Value, a.Setpoint)
@@ -241,9 +246,9 @@ func TestSecondOwnerThatSpeaksBeforeItAnnounces(t *testing.T) {
 		oven.Set("oven.actual", gateway.Of(2.0))
 		w.wantAvailability("oven.actual", gateway.DriverLost)
 		w.bus.Deafen(false)
-		time.Sleep(3 * time.Second)
+		pass(3 * time.Second)
 		oven.Heartbeat()
-		time.Sleep(3 * time.Second)
+		pass(3 * time.Second)
 		w.wantAvailability("oven.actual", gateway.Available)
 		w.wantValue("oven.actual", 2)
 	})
@@ -251,7 +256,7 @@ func TestSecondOwnerThatSpeaksBeforeItAnnounces(t *testing.T) {
 
 func TestUnknownRevisionAsksOnceAndNotTooOften(t *testing.T) {
 	inWorld(t, hub.Options{}, func(w *world, oven *hubtest.Device) {
-		time.Sleep(5 * time.Second)
+		pass(5 * time.Second)
 		synctest.Wait()
 		w.bus.Deafen(true)
 		asked := w.bus.Asked()
@@ -262,7 +267,7 @@ func TestUnknownRevisionAsksOnceAndNotTooOften(t *testing.T) {
 		if got := w.bus.Asked() - asked; got != 1 {
 			t.Errorf("asked %d times at once, want 1", got)
 		}
-		time.Sleep(5 * time.Second)
+		pass(5 * time.Second)
 		if got := w.bus.Asked() - asked; got != 2 {
 			t.Errorf("asked %d times in all, want 2", got)
 		}
@@ -278,7 +283,7 @@ func TestLateJoinAndDropped(t *testing.T) {
 		}
 		w := runWorld(t, bus, hub.Options{})
 		w.wantValue("oven.actual", 1)
-		time.Sleep(2 * time.Second)
+		pass(2 * time.Second)
 		oven.Set("oven.actual", gateway.Of(2.0))
 		for bus.TryReceive() != nil { // lost on its way
 		}

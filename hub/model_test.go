@@ -157,7 +157,7 @@ func followRandomly(t *testing.T, r *rand.Rand) {
 			d.Restart(r.IntN(2) == 0)
 			d.Announce()
 		case 4:
-			time.Sleep(time.Duration(r.IntN(100)) * time.Millisecond)
+			pass(time.Duration(r.IntN(100)) * time.Millisecond)
 		case 5:
 			synctest.Wait()
 			w.bus.SetConnected(gateway.BusState{Connected: false, Since: time.Now()})
@@ -196,7 +196,7 @@ func followRandomly(t *testing.T, r *rand.Rand) {
 	}
 	d.Restart(false)
 	d.Announce()
-	time.Sleep(10 * time.Second)
+	pass(10 * time.Second)
 	synctest.Wait()
 	for i, x := range readers {
 		x.f.follow(x.s.Take(nil))

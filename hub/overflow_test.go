@@ -208,30 +208,30 @@ func TestShortestInterval(t *testing.T) {
 	inWorld(t, hub.Options{}, func(w *world, oven *hubtest.Device) {
 		s, _ := w.watch(gateway.StreamOptions{}, gateway.WatchOptions{Match: gateway.MatchAll, MinInterval: time.Second})
 		take(s)
-		time.Sleep(2 * time.Second)
+		pass(2 * time.Second)
 		// What one exchange brings is one delivery, at once after a quiet time.
 		oven.Update(
 			hubtest.Change{Path: "oven.actual", Role: gateway.Readback, Value: gateway.Of(1.0)},
 			hubtest.Change{Path: "oven.ramp", Role: gateway.Readback, Value: gateway.Of(1.0)})
 		wantEvents(t, s, "sample oven.actual 1, sample oven.ramp 1")
 		for i := range 9 {
-			time.Sleep(100 * time.Millisecond)
+			pass(100 * time.Millisecond)
 			oven.Set("oven.actual", gateway.Of(float64(i)))
 			wantEvents(t, s, "")
 		}
 		oven.SetStale(1)
 		wantEvents(t, s, "")
-		time.Sleep(100 * time.Millisecond)
+		pass(100 * time.Millisecond)
 		wantEvents(t, s, "sample oven.actual 8, availability oven.ramp stale")
 		if lost := s.Stats().Lost; lost != 0 {
 			t.Errorf("%d samples count as lost to a slow reader", lost)
 		}
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		wantEvents(t, s, "")
 		oven.Set("oven.actual", gateway.Of(9.0))
 		oven.Set("oven.actual", gateway.Of(10.0))
 		events := take(s)
-		time.Sleep(time.Second)
+		pass(time.Second)
 		events = append(events, take(s)...)
 		if last := &events[len(events)-1]; last.Sample().Value.Float() != 10 {
 			t.Errorf("events %s", describe(events))
@@ -246,7 +246,7 @@ func TestUnwatchWhileHeldBack(t *testing.T) {
 		oven.Set("oven.actual", gateway.Of(1.0))
 		synctest.Wait()
 		s.Unwatch(id)
-		time.Sleep(2 * time.Second)
+		pass(2 * time.Second)
 		wantEvents(t, s, "")
 	})
 }

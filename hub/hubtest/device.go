@@ -2,6 +2,7 @@ package hubtest
 
 import (
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -43,7 +44,7 @@ type Device struct {
 // NewDevice adds a connected device to a bus and announces it.
 func NewDevice(line Line, name string, descriptors ...*gateway.Descriptor) *Device {
 	d := &Device{
-		line: line, name: name, pieceSize: 1000, revision: 1,
+		line: line, name: name, pieceSize: math.MaxInt32, revision: 1,
 		owner: gateway.Owner{Device: name, Instance: "i1", Term: 1},
 		info:  gateway.DeviceInfo{Description: "a scripted device", Driver: "scripted"},
 		state: gateway.DeviceState{Connected: true, Since: time.Now()},
@@ -118,7 +119,8 @@ func (d *Device) currentState() gateway.DeviceState {
 	return state
 }
 
-// SetPieceSize sets how many attributes go into one piece of an announcement.
+// SetPieceSize sets how many attributes go into one piece of an announcement;
+// all at first. It is for lines that do not cut announcements themselves.
 func (d *Device) SetPieceSize(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -294,5 +296,6 @@ func (d *Device) index(path gateway.Path) int {
 			return i
 		}
 	}
+	//nolint:forbidigo // a test that changes what it did not announce is wrong.
 	panic(fmt.Sprintf("device %s has no %s", d.name, path))
 }

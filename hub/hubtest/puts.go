@@ -1,6 +1,9 @@
 package hubtest
 
 import (
+	"math"
+	"slices"
+
 	"github.com/polygate/gateway"
 )
 
@@ -11,6 +14,15 @@ func (d *Device) HandlePut(p *gateway.Put) bool {
 	if p.To != d.owner || d.left {
 		d.mu.Unlock()
 		return false
+	}
+	if !slices.ContainsFunc(d.attributes, func(a gateway.Announced) bool { return a.Descriptor.Path == p.Path }) {
+		err := gateway.Errorf(gateway.KindNotFound, "no attribute or command %q", p.Path)
+		d.line.Say(&gateway.PutVerdict{
+			Owner: d.owner, ID: p.ID, Revision: d.revision, Index: math.MaxUint32,
+			Verdict: gateway.Verdict{Stage: gateway.StageRefused, Err: err},
+		})
+		d.mu.Unlock()
+		return true
 	}
 	d.puts = append(d.puts, p)
 	answer, silent := d.answer, d.silent

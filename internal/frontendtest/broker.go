@@ -13,20 +13,20 @@ import (
 
 // NewBroker makes a world on a real broker within the test's process. It ends
 // with the test.
-func NewBroker(t testing.TB) *World {
-	t.Helper()
-	conn := bustest.New(t)
+func NewBroker(tb testing.TB) *World {
+	tb.Helper()
+	conn := bustest.New(tb)
 	ear, err := conn.Subscribe()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(ear.Close)
-	return newWorld(t, ear, &brokerLine{t: t, conn: conn, owned: map[gateway.Owner]func(){}}, hub.Options{}, nil)
+	tb.Cleanup(ear.Close)
+	return newWorld(tb, ear, &brokerLine{tb: tb, conn: conn, owned: map[gateway.Owner]func(){}}, hub.Options{}, nil)
 }
 
 // A brokerLine lets scripted devices speak over a real bus.
 type brokerLine struct {
-	t    testing.TB
+	tb   testing.TB
 	conn *bus.Conn
 
 	mu      sync.Mutex
@@ -51,14 +51,14 @@ func (l *brokerLine) Say(m gateway.Message) {
 		}
 	}
 	if err != nil {
-		l.t.Errorf("saying a %T: %v", m, err)
+		l.tb.Errorf("saying a %T: %v", m, err)
 	}
 }
 
 func (l *brokerLine) Own(owner gateway.Owner, d *hubtest.Device) {
 	release, err := l.conn.Own(owner, &brokerHandler{line: l, device: d})
 	if err != nil {
-		l.t.Errorf("owning %s: %v", owner, err)
+		l.tb.Errorf("owning %s: %v", owner, err)
 		return
 	}
 	l.mu.Lock()

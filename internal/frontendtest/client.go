@@ -39,7 +39,7 @@ type Lacks struct {
 
 // A Client is one user of a frontend. Values are JSON, as REST shows them:
 // 12.5, "On", [1,2]; the suite compares them as JSON, so 1.0 is 1. Every method
-// returns when ctx ends. A refusal or a failed put is a *Failure; other errors
+// returns when ctx ends. A refusal or a failed put is a *ProtocolError; other errors
 // fail the test.
 //
 // A Client may also be a Lister, a Resumer or a PatternWatcher.
@@ -52,8 +52,8 @@ type Client interface {
 	// Watch begins to deliver an attribute, which need not exist yet. When it
 	// returns the frontend knows of it, or will before the client's next request.
 	Watch(ctx context.Context, path string) (Watch, error)
-	// Code returns what the protocol calls an error of a kind: what Failure
-	// has as its Code. Several kinds may share one.
+	// Code returns what the protocol calls an error of a kind: what
+	// ProtocolError has as its Code. Several kinds may share one.
 	Code(kind gateway.ErrorKind) string
 	Close() error
 }
@@ -66,14 +66,14 @@ type Put struct {
 	Budget time.Duration // 0 for the frontend's own
 }
 
-// A Failure is an error that the frontend told its client, in the protocol's words.
-type Failure struct {
+// A ProtocolError is an error that the frontend told its client, in the protocol's words.
+type ProtocolError struct {
 	Code  string
 	Words string // all that was said beside it, for messages
 }
 
 // Error returns code and words.
-func (f *Failure) Error() string { return f.Code + ": " + f.Words }
+func (f *ProtocolError) Error() string { return f.Code + ": " + f.Words }
 
 // A Reading is what a client is shown of an attribute. A role that it does not
 // have, or that the protocol does not show, is nil.

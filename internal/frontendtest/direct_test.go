@@ -68,7 +68,7 @@ func failure(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &frontendtest.Failure{Code: gateway.KindOf(err).String(), Words: err.Error()}
+	return &frontendtest.ProtocolError{Code: gateway.KindOf(err).String(), Words: err.Error()}
 }
 
 func (c *directClient) Get(_ context.Context, path string) (frontendtest.Reading, error) {

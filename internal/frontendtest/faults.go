@@ -81,8 +81,7 @@ func slowReaderGetsTheNewest(s *scene) {
 	for _, w := range slow {
 		w.next() // so that the frontend surely knows of it
 	}
-	quick := s.dial()
-	s.client, quick = quick, s.client
+	s.client = s.dial() // of another client, which keeps up
 
 	overflows := func() (n uint64) {
 		for _, c := range s.clients(s.frontend.Protocol) {

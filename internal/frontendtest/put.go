@@ -164,7 +164,8 @@ func receive[T any](s *scene, from <-chan T) T {
 		return x
 	case <-s.ctx.Done():
 		s.Fatal("what must happen did not")
-		panic("unreachable")
+		var none T
+		return none
 	}
 }
 

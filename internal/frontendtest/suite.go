@@ -111,7 +111,7 @@ func (s *scene) put(path, value string) {
 func (s *scene) wantFailure(err error, kind gateway.ErrorKind) {
 	s.Helper()
 	want := s.client.Code(kind)
-	var f *Failure
+	var f *ProtocolError
 	if !errors.As(err, &f) {
 		s.Errorf("got %v, want a failure %q for %v", err, want, kind)
 		return

@@ -27,31 +27,31 @@ type World struct {
 	// Bus is the scripted bus, or nil where the bus is a real one.
 	Bus *hubtest.Bus
 
-	t       testing.TB
+	tb      testing.TB
 	marker  *hubtest.Device
 	markers atomic.Int64
 }
 
 // NewScripted makes a world on a scripted bus in memory. It ends with the test.
-func NewScripted(t testing.TB) *World {
-	t.Helper()
+func NewScripted(tb testing.TB) *World {
+	tb.Helper()
 	bus := hubtest.NewBus()
-	return newWorld(t, bus, bus, hub.Options{}, bus)
+	return newWorld(tb, bus, bus, hub.Options{}, bus)
 }
 
-func newWorld(t testing.TB, ear hub.Bus, line hubtest.Line, opts hub.Options, bus *hubtest.Bus) *World {
-	t.Helper()
+func newWorld(tb testing.TB, ear hub.Bus, line hubtest.Line, opts hub.Options, bus *hubtest.Bus) *World {
+	tb.Helper()
 	h := hub.New(ear, opts)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- h.Serve(ctx) }()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
-			t.Errorf("hub: %v", err)
+			tb.Errorf("hub: %v", err)
 		}
 	})
-	w := &World{View: h, Hub: h, Line: line, Bus: bus, t: t}
+	w := &World{View: h, Hub: h, Line: line, Bus: bus, tb: tb}
 	w.marker = hubtest.NewDevice(line, "marker", hubtest.Float("marker.n", gateway.AccessRead))
 	w.Rig = hubtest.NewDevice(line, "rig", RigDescriptors()...)
 	w.Settle()
@@ -60,12 +60,12 @@ func newWorld(t testing.TB, ear hub.Bus, line hubtest.Line, opts hub.Options, bu
 
 // Settle waits until the hub has handled all that the devices have said before.
 func (w *World) Settle() {
-	w.t.Helper()
+	w.tb.Helper()
 	want := gateway.Of(float64(w.markers.Add(1)))
 	s := w.View.For(gateway.Caller{Protocol: "marker"}).Open(gateway.StreamOptions{})
 	defer s.Close()
 	if _, err := s.Watch(gateway.WatchOptions{Match: gateway.PatternOf("marker.n")}); err != nil {
-		w.t.Fatal(err)
+		w.tb.Fatal(err)
 	}
 	// All devices share a line, so what comes behind the mark was said behind it.
 	w.marker.Set("marker.n", want)
@@ -80,17 +80,17 @@ func (w *World) Settle() {
 		select {
 		case <-s.Ready():
 		case <-deadline.C:
-			w.t.Fatalf("the hub has not handled what was said within %v", Limit)
+			w.tb.Fatalf("the hub has not handled what was said within %v", Limit)
 		}
 	}
 }
 
 // Attribute returns what the hub knows of an attribute.
 func (w *World) Attribute(path gateway.Path) *gateway.Attribute {
-	w.t.Helper()
+	w.tb.Helper()
 	a, err := w.View.For(gateway.Caller{}).Get(path)
 	if err != nil {
-		w.t.Fatal(err)
+		w.tb.Fatal(err)
 	}
 	return a
 }
