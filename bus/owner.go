@@ -24,8 +24,9 @@ type Handler interface {
 	// HandleDescribe is called when a hub asks everyone to announce, and
 	// when messages to this owner were lost.
 	HandleDescribe()
-	// HandleRival is called when another owner of the same device, with the
-	// same term or a higher one, speaks.
+	// HandleRival is called when another owner of the same device speaks,
+	// whatever its term: an older one must be told of us. One that leaves is
+	// no rival.
 	HandleRival(gateway.Owner)
 	// HandleBus is called first with the present state, and then when this
 	// process loses or regains the bus.
@@ -164,7 +165,7 @@ func (o *ownership) rival(msg *nats.Msg, rival gateway.Owner, err error) {
 	switch {
 	case err != nil:
 		o.logged.malformed(msg.Subject, err)
-	case rival.Instance != o.owner.Instance && rival.Term >= o.owner.Term:
+	case rival.Instance != o.owner.Instance:
 		o.handler.HandleRival(rival)
 	}
 }

@@ -63,7 +63,7 @@ func TestRivalsHearOfEachOther(t *testing.T) {
 		heard bool
 	}{
 		{"ourselves", oven, false},
-		{"an older owner", gateway.Owner{Device: "oven", Instance: "i0", Term: 3}, false},
+		{"an older owner", gateway.Owner{Device: "oven", Instance: "i0", Term: 3}, true},
 		{"one of the same term", gateway.Owner{Device: "oven", Instance: "i2", Term: 4}, true},
 		{"a newer owner", gateway.Owner{Device: "oven", Instance: "i3", Term: 5}, true},
 		{"another device", gateway.Owner{Device: "lamp", Instance: "i4", Term: 9}, false},
@@ -131,5 +131,30 @@ func TestOwnRefusesNamesThatAreNoSubjects(t *testing.T) {
 		if _, err := conn.Own(o, newRecorder()); gateway.KindOf(err) != gateway.KindMalformed {
 			t.Errorf("%+v: %v", o, err)
 		}
+	}
+}
+
+func TestAnOwnerThatMissedMessagesIsAskedToAnnounce(t *testing.T) {
+	broker := bustest.Broker(t, embedded.Options{})
+	conn, other := bustest.Connect(t, broker), bustest.Connect(t, broker)
+	handler := newRecorder()
+	entered, leave := make(chan struct{}, 1), make(chan struct{})
+	handler.onPut = func(*gateway.Put, func(*gateway.PutVerdict)) {
+		entered <- struct{}{}
+		<-leave
+	}
+	own(t, conn, oven, handler)
+	hub := listen(t, other)
+	must(t, hub.SendPut(put(oven, 1)))
+	take(t, entered) // the handler is held up
+	for range 10_000 {
+		must(t, other.State(&gateway.DeviceState{Owner: oven}))
+	}
+	own(t, other, gateway.Owner{Device: "lamp", Instance: "i"}, newRecorder()) // waits until the server has all,
+	own(t, conn, gateway.Owner{Device: "fan", Instance: "i"}, newRecorder())   // and then until we have
+	close(leave)
+	take(t, handler.describes)
+	if conn.Stats().Dropped == 0 {
+		t.Error("nothing was dropped")
 	}
 }
