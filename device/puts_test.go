@@ -120,8 +120,8 @@ func TestOutcomesShowOnTheSetpoint(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			script := &devicetest.Script{Has: quiet()}
-			next := test.outcome
-			script.OnPut = func(context.Context, int, gateway.Value) device.Outcome { return next }
+			next := setting[device.Outcome]{v: test.outcome}
+			script.OnPut = func(context.Context, int, gateway.Value) device.Outcome { return next.get() }
 			start(t, script, device.Options{}, func(r *rig) {
 				v := r.verdict(r.put("oven.ramp", gateway.Of(5.0)))
 				r.check(v, test.stage, test.kind)
@@ -134,7 +134,7 @@ func TestOutcomesShowOnTheSetpoint(t *testing.T) {
 				}
 				// The alarm stands until the next good put.
 				after(3 * time.Second)
-				next = device.Outcome{Stage: gateway.StageAcknowledged}
+				next.set(device.Outcome{Stage: gateway.StageAcknowledged})
 				r.verdict(r.put("oven.ramp", gateway.Of(5.0)))
 				if s := r.table()["oven.ramp"].Setpoint; s.Alarm != (gateway.Alarm{}) {
 					t.Errorf("after a good put: %+v", s)
@@ -339,10 +339,9 @@ func TestCrashOfTheDriverCostsTheConnection(t *testing.T) {
 	for _, call := range []string{"put", "poll", "connect", "refresh", "close"} {
 		t.Run(call, func(t *testing.T) {
 			script := &devicetest.Script{Has: model()}
-			crash := false
+			var crash setting[bool]
 			maybe := func(in string) {
-				if crash && in == call {
-					crash = false
+				if in == call && crash.take() {
 					panic("index out of range")
 				}
 			}
@@ -361,7 +360,7 @@ func TestCrashOfTheDriverCostsTheConnection(t *testing.T) {
 				return device.Outcome{Stage: gateway.StageSent, Err: gateway.Errorf(gateway.KindUnknownOutcome, "no answer")}
 			}
 			start(t, script, device.Options{}, func(r *rig) {
-				crash = true
+				crash.set(true)
 				if call == "connect" || call == "close" {
 					script.Out().Lost(errors.New("unplugged"))
 				}
@@ -370,8 +369,8 @@ func TestCrashOfTheDriverCostsTheConnection(t *testing.T) {
 					r.check(v, gateway.StageSent, gateway.KindInternal)
 				}
 				after(10 * time.Second)
-				if crash || !r.state().Connected {
-					t.Errorf("crashed %t, state %+v, log:\n%s", !crash, r.state(), r.log.text())
+				if crash.get() || !r.state().Connected {
+					t.Errorf("not crashed yet %t, state %+v, log:\n%s", crash.get(), r.state(), r.log.text())
 				}
 				if got := r.log.text(); (call == "put" || call == "poll") && !strings.Contains(got, "index out of range") {
 					t.Errorf("log:\n%s", got)

@@ -186,3 +186,30 @@ func (b *lockedBuffer) text() string {
 	defer b.mu.Unlock()
 	return b.b.String()
 }
+
+// A setting is what a test changes while the driver looks at it.
+type setting[T any] struct {
+	mu sync.Mutex
+	v  T
+}
+
+func (s *setting[T]) set(v T) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.v = v
+}
+
+func (s *setting[T]) get() T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.v
+}
+
+// take returns the value and leaves the zero one.
+func (s *setting[T]) take() T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.v
+	s.v = *new(T)
+	return v
+}

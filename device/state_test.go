@@ -15,16 +15,13 @@ import (
 	"github.com/polygate/gateway/device/devicetest"
 )
 
-// answering is a driver whose polls answer as long as on says so.
-func answering(m device.Model) (script *devicetest.Script, on map[int]bool) {
-	on = make(map[int]bool)
-	for i := range m.Polls {
-		on[i] = true
-	}
+// answering is a driver whose polls answer, except those that silent lists.
+func answering(m device.Model) (script *devicetest.Script, silent *setting[[]int]) {
+	silent = new(setting[[]int])
 	script = &devicetest.Script{Has: m}
 	script.OnPoll = func(_ context.Context, poll int, into []device.Reading) ([]device.Reading, error) {
 		for _, index := range m.Polls[poll].Indices {
-			if on[poll] {
+			if !slices.Contains(silent.get(), poll) {
 				into = append(into, good(index, gateway.Of(1.5)))
 			} else {
 				into = append(into, fault(index, gateway.StatusTimeout))
@@ -32,7 +29,7 @@ func answering(m device.Model) (script *devicetest.Script, on map[int]bool) {
 		}
 		return into, nil
 	}
-	return script, on
+	return script, silent
 }
 
 func count(calls []string, call string) int {
@@ -58,9 +55,9 @@ func countMessages[T gateway.Message](messages []gateway.Message) int {
 // Behind an open link the device loses its power, comes back with other
 // settings, and is set up again.
 func TestSD29SilentDeviceIsAwayAndSetUpAgain(t *testing.T) {
-	script, on := answering(model())
+	script, silent := answering(model())
 	start(t, script, device.Options{}, func(r *rig) {
-		on[0] = false
+		silent.set([]int{0})
 		after(2 * time.Second)
 		if state := r.state(); !state.Connected {
 			t.Fatalf("away after two polls without an answer: %+v", state)
@@ -77,7 +74,7 @@ func TestSD29SilentDeviceIsAwayAndSetUpAgain(t *testing.T) {
 		if n := count(script.Calls(), "connect"); n != 1 {
 			t.Errorf("connected %d times while it was silent", n)
 		}
-		on[0] = true
+		silent.set(nil)
 		after(time.Second)
 		if state := r.state(); !state.Connected || count(script.Calls(), "connect") != 2 {
 			t.Errorf("after its return: %+v, calls %q", state, script.Calls())
@@ -98,8 +95,8 @@ func TestSingleSilentPollIsNotTheDevice(t *testing.T) {
 		{Period: 100 * time.Millisecond, Indices: []int{temperature}},
 		{Period: 10 * time.Second, Indices: []int{ramp}},
 	}
-	script, on := answering(m)
-	on[0], on[1], on[2] = false, false, false
+	script, silent := answering(m)
+	silent.set([]int{0, 1, 2})
 	start(t, script, device.Options{}, func(r *rig) {
 		if !r.state().Connected {
 			t.Fatalf("state %+v", r.state())
@@ -117,16 +114,16 @@ func TestSingleSilentPollIsNotTheDevice(t *testing.T) {
 // A link that is gone costs little: back-off, one line, one state.
 func TestSD04LostLinkBacksOff(t *testing.T) {
 	script, _ := answering(model())
-	plugged := true
+	var unplugged setting[bool]
 	script.OnConnect = func(context.Context, device.Sink) error {
-		if !plugged {
+		if unplugged.get() {
 			return fmt.Errorf("/dev/ttyUSB0: no such device: %w", device.ErrLost)
 		}
 		return nil
 	}
 	start(t, script, device.Options{}, func(r *rig) {
 		before, sample := r.log.lines(), r.table()["oven.temperature"].Readback
-		plugged = false
+		unplugged.set(true)
 		r.script.Out().Lost(fmt.Errorf("read: input/output error: %w", device.ErrLost))
 		messages := len(r.bus.Messages())
 		after(time.Hour)
@@ -145,7 +142,7 @@ func TestSD04LostLinkBacksOff(t *testing.T) {
 		}
 		since := r.state().Since
 		before = r.log.lines()
-		plugged = true
+		unplugged.set(false)
 		after(time.Second)
 		if state := r.state(); !state.Connected || !state.Since.After(since) || r.log.lines() != before+1 {
 			t.Errorf("state %+v, log:\n%s", state, r.log.text())
@@ -195,16 +192,15 @@ func TestLossEndsWaitingPuts(t *testing.T) {
 func TestLossDuringAPoll(t *testing.T) {
 	script, _ := answering(model())
 	poll := script.OnPoll
-	lose := false
+	var lose setting[bool]
 	script.OnPoll = func(ctx context.Context, i int, into []device.Reading) ([]device.Reading, error) {
-		if lose {
-			lose = false
+		if lose.take() {
 			return append(into, good(temperature, gateway.Of(9.0)), fault(ramp, gateway.StatusComm)), device.ErrLost
 		}
 		return poll(ctx, i, into)
 	}
 	start(t, script, device.Options{}, func(r *rig) {
-		lose = true
+		lose.set(true)
 		after(time.Second)
 		if a := r.table(); a["oven.temperature"].Readback.Value.Float() != 9 || a["oven.ramp"].Readback.Alarm != (gateway.Alarm{}) {
 			t.Errorf("temperature %+v, ramp %+v", a["oven.temperature"].Readback, a["oven.ramp"].Readback)
@@ -490,10 +486,10 @@ type refusing struct {
 func (r refusing) Own(gateway.Owner, device.Handler) (func(), error) { return nil, r.err }
 
 func TestStats(t *testing.T) {
-	script, on := answering(model())
+	script, silent := answering(model())
 	start(t, script, device.Options{}, func(r *rig) {
 		r.verdict(r.put("oven.ramp", gateway.Of(1.0)))
-		on[0] = false
+		silent.set([]int{0})
 		after(2 * time.Second)
 		stats := r.sup.Stats()
 		if !stats.Connected || stats.Errors[gateway.StatusTimeout] != 4 || stats.Puts[gateway.StageAcknowledged] != 1 ||
