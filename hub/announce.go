@@ -19,9 +19,8 @@ type staging struct {
 // turn, when it is complete.
 func (h *Hub) onAnnouncement(a *gateway.Announcement) {
 	d := h.devices[a.Device]
-	isNew := d == nil
 	switch {
-	case isNew:
+	case d == nil:
 		d = h.newDevice(a.Owner)
 	case d.owner == a.Owner && !d.lost.left:
 		d.heard = h.now
@@ -31,16 +30,17 @@ func (h *Hub) onAnnouncement(a *gateway.Announcement) {
 		h.counts.ignored.Add(1)
 		return
 	}
-	if a.Revision < d.revision {
+	if d.announced && a.Revision < d.revision {
 		return
 	}
-	complete, ok := d.staged.add(a, a.Revision == d.revision)
+	known := d.announced && a.Revision == d.revision
+	complete, ok := d.staged.add(a, known)
 	switch {
 	case !ok:
 		d.staged = staging{}
 		h.askDescribe()
 		h.refresh(d)
-	case a.Revision == d.revision:
+	case known:
 		h.mergePiece(d, a)
 		if complete {
 			h.endLoss(d, a)
@@ -54,15 +54,15 @@ func (h *Hub) onAnnouncement(a *gateway.Announcement) {
 }
 
 // add takes the next piece and reports whether it was the last, and whether it
-// fits. With passing it only counts.
-func (s *staging) add(a *gateway.Announcement, passing bool) (complete, ok bool) {
+// fits. With countingAlone it keeps nothing.
+func (s *staging) add(a *gateway.Announcement, countingAlone bool) (complete, ok bool) {
 	if a.Piece == 0 {
 		*s = staging{revision: a.Revision}
 	}
 	if a.Piece != s.next || a.Revision != s.revision || a.Pieces <= a.Piece {
 		return false, false
 	}
-	if !passing {
+	if !countingAlone {
 		if uint64(a.Offset) != uint64(len(s.attributes)) {
 			return false, false
 		}
@@ -107,8 +107,8 @@ func (h *Hub) mergeAnnounced(e *entry, announced *gateway.Announced) {
 // applySet makes the table hold what was announced and nothing else of the device.
 func (h *Hub) applySet(d *device, a *gateway.Announcement) {
 	announced := d.staged.attributes
-	newOwner := d.revision == 0
-	d.info, d.revision = a.Info, a.Revision
+	newOwner := !d.announced
+	d.info, d.revision, d.announced = a.Info, a.Revision, true
 	old := d.entries
 	d.entries = make([]*entry, len(announced))
 
@@ -166,9 +166,8 @@ func (h *Hub) add(d *device, indices []int) {
 	for _, i := range indices {
 		e := d.entries[i]
 		s := h.standingOf(e, level)
-		attr := *e.attr.Load()
+		attr := e.attr.Load() // nobody else knows of it yet
 		attr.Availability, attr.AvailableSince, attr.Words = s.as, s.since, s.words
-		e.attr.Store(&attr)
 		e.groups = h.groups.matching(attr.Path)
 		entries = append(entries, e)
 	}

@@ -14,12 +14,13 @@ type device struct {
 	name     string
 	snapshot atomic.Pointer[gateway.Device]
 
-	owner    gateway.Owner
-	revision uint64   // of the announcement that entries came with; 0 for none of this owner
-	entries  []*entry // by index of the announcement; nil where it was unusable
-	staged   staging
-	info     gateway.DeviceInfo
-	state    gateway.DeviceState
+	owner     gateway.Owner
+	announced bool     // by this owner, so that revision and the order of entries are its own
+	revision  uint64   // of the announcement that entries came with
+	entries   []*entry // by index of the announcement; nil where it was unusable
+	staged    staging
+	info      gateway.DeviceInfo
+	state     gateway.DeviceState
 
 	lost      loss
 	recovered time.Time // when the last loss ended
@@ -78,7 +79,7 @@ func later(a, b gateway.Owner) bool {
 func (h *Hub) takeOver(d *device, owner gateway.Owner) {
 	old := d.owner
 	d.owner = owner
-	d.revision = 0
+	d.announced = false
 	d.staged = staging{}
 	d.heard = h.now
 	d.lost = loss{as: gateway.DriverLost, since: h.now, words: "a new driver has not announced itself yet"}
@@ -131,13 +132,22 @@ func (h *Hub) onDeviceState(s *gateway.DeviceState) {
 		h.puts.failOwner(s.Owner, "the driver left before the verdict came")
 		return
 	}
-	if s.Revision != d.revision {
-		if s.Revision > d.revision {
-			h.askDescribe()
-		}
-		return
+	if h.knows(d, s.Revision) {
+		h.setState(d, s)
 	}
-	h.setState(d, s)
+}
+
+// knows reports whether the table holds this revision of what the owner has.
+// If not, indices that come with it mean nothing here, and the hub asks. An
+// older revision can only be a straggler.
+func (h *Hub) knows(d *device, revision uint64) bool {
+	if d.announced && revision == d.revision {
+		return true
+	}
+	if !d.announced || revision > d.revision {
+		h.askDescribe()
+	}
+	return false
 }
 
 // setState takes over what the owner says of its device, if it is news.

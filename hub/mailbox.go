@@ -32,6 +32,9 @@ func (m *mailbox) run() {
 		f()
 		work[i] = nil
 	}
+	if cap(work) > 1024 {
+		return // it was a burst
+	}
 	m.mu.Lock()
 	m.spare = work
 	m.mu.Unlock()

@@ -12,15 +12,7 @@ const everything = gateway.MaskValue | gateway.MaskLog | gateway.MaskAlarm
 // onUpdate applies one exchange with a device in one turn.
 func (h *Hub) onUpdate(u *gateway.Update) {
 	d := h.speaker(u.Owner)
-	if d == nil {
-		return
-	}
-	if u.Revision != d.revision {
-		// Its indices mean nothing here. An older revision can only be a
-		// straggler.
-		if u.Revision > d.revision {
-			h.askDescribe()
-		}
+	if d == nil || !h.knows(d, u.Revision) {
 		return
 	}
 	for i := range u.Samples {
@@ -40,7 +32,7 @@ func (h *Hub) onUpdate(u *gateway.Update) {
 // A verdict without an owner is the bus's own: nobody listened.
 func (h *Hub) onVerdict(v *gateway.PutVerdict) {
 	if v.Device != "" {
-		if d := h.speaker(v.Owner); d != nil && d.revision == v.Revision {
+		if d := h.speaker(v.Owner); d != nil && h.knows(d, v.Revision) {
 			h.mergeResult(d.entry(v.Index), &v.Verdict)
 		}
 	}

@@ -274,6 +274,21 @@ func TestUnknownRevisionAsksOnceAndNotTooOften(t *testing.T) {
 	})
 }
 
+func TestRevisionsMayBeginAtZero(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, hub.Options{})
+		owner := gateway.Owner{Device: "oven", Instance: "i", Term: 1}
+		w.bus.Post(
+			&gateway.Announcement{Owner: owner, Pieces: 1, State: gateway.DeviceState{Connected: true}, Attributes: []gateway.Announced{
+				{Descriptor: hubtest.Float("oven.actual", readOnly)},
+			}},
+			&gateway.Update{Owner: owner, Samples: []gateway.SampleUpdate{{Role: gateway.Readback, Sample: sample(1, 1, 5)}}},
+		)
+		w.wantValue("oven.actual", 5)
+		w.wantAvailability("oven.actual", gateway.Available)
+	})
+}
+
 func TestLateJoinAndDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bus := hubtest.NewBus()
