@@ -88,7 +88,7 @@ func TestSD42EmptyTerminatorIsNotUnset(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.own, func(t *testing.T) {
-			r := wire(t, head+test.own+"\nattributes:\n  x: {kind: float64, access: w, write: \"X?\"}\n")
+			r := wire(t, limit, head+test.own+"\nattributes:\n  x: {kind: float64, access: w, write: \"X?\"}\n")
 			r.connect()
 			// Twice, so that the end of the first shows.
 			expect(t, r.put("x", "1"), "acknowledged")

@@ -48,13 +48,19 @@ func decode(t testing.TB, text string) serial.Config {
 // plug makes a rig that is not connected yet, so that the instrument can be prepared.
 func plug(t testing.TB, config string) *rig {
 	t.Helper()
-	r := wire(t, config)
+	return plugFor(t, limit, config)
+}
+
+// plugFor is plug for a test that may take so long.
+func plugFor(t testing.TB, limit time.Duration, config string) *rig {
+	t.Helper()
+	r := wire(t, limit, config)
 	r.instrument = devicetest.StartInstrument(t, r.pair, devicetest.Line{RequestEnd: "\r\n", ReplyEnd: "\r\n"})
 	return r
 }
 
 // wire makes a rig without an instrument: the test itself is the other side.
-func wire(t testing.TB, config string) *rig {
+func wire(t testing.TB, limit time.Duration, config string) *rig {
 	t.Helper()
 	pair, err := pty.Open()
 	if err != nil {

@@ -20,9 +20,8 @@ import (
 //  2. if the missing reply was not among them, the next query is first asked
 //     once in vain, until the line is silent again, and then in earnest.
 //
-// A reply that is late by more than the reply timeout and the quiet time
-// together, twice in a row, can still deceive it; then the reply timeout is
-// too short for the instrument.
+// A reply that is late by more than twice the quiet time can still deceive it;
+// then the reply timeout is too short for the instrument.
 //
 // After a line that did not match, which may have been noise in front of the
 // reply, what comes until the reply timeout is dropped.
