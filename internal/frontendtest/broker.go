@@ -16,12 +16,23 @@ import (
 func NewBroker(tb testing.TB) *World {
 	tb.Helper()
 	conn := bustest.New(tb)
-	ear, err := conn.Subscribe()
+	return onBroker(tb, conn, conn)
+}
+
+// onBroker makes a world whose hub and devices have these connections, which
+// may be the same.
+func onBroker(tb testing.TB, forHub, forDevices *bus.Conn) *World {
+	tb.Helper()
+	ear, err := forHub.Subscribe()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(ear.Close)
-	return newWorld(tb, ear, &brokerLine{tb: tb, conn: conn, owned: map[gateway.Owner]func(){}}, hub.Options{}, nil)
+	return newWorld(tb, ear, newBrokerLine(tb, forDevices), hub.Options{}, nil)
+}
+
+func newBrokerLine(tb testing.TB, conn *bus.Conn) *brokerLine {
+	return &brokerLine{tb: tb, conn: conn, owned: map[gateway.Owner]func(){}}
 }
 
 // A brokerLine lets scripted devices speak over a real bus.
@@ -50,7 +61,7 @@ func (l *brokerLine) Say(m gateway.Message) {
 			answer.(func(*gateway.PutVerdict))(m) //nolint:forcetypeassert // only these are stored.
 		}
 	}
-	if err != nil {
+	if err != nil && gateway.KindOf(err) != gateway.KindBusDown { // then nobody hears it
 		l.tb.Errorf("saying a %T: %v", m, err)
 	}
 }
@@ -86,6 +97,11 @@ func (h *brokerHandler) HandlePut(p *gateway.Put, answer func(*gateway.PutVerdic
 	h.device.HandlePut(p)
 }
 
-func (h *brokerHandler) HandleDescribe()            { h.device.Announce() }
-func (h *brokerHandler) HandleRival(gateway.Owner)  {}
-func (h *brokerHandler) HandleBus(gateway.BusState) {}
+func (h *brokerHandler) HandleDescribe()           { h.device.Announce() }
+func (h *brokerHandler) HandleRival(gateway.Owner) {}
+
+func (h *brokerHandler) HandleBus(s gateway.BusState) {
+	if s.Connected {
+		h.device.Announce()
+	}
+}
