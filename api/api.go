@@ -8,7 +8,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -50,7 +49,6 @@ type Server struct {
 	log    zerolog.Logger
 	cache  *cache
 	guard  guard
-	clock  clock
 
 	buffers sync.Pool // of *buffer
 
@@ -81,7 +79,7 @@ func newServer(cfg Config, view gateway.View, log zerolog.Logger, l limits) *Ser
 		StrictRouting:                true,
 		CaseSensitive:                true,
 		BodyLimit:                    cfg.MaxBody,
-		Concurrency:                  cfg.Connections + spareConns,
+		Concurrency:                  cfg.Connections + spareConns, // the listener sees to it that this is never reached
 		ReadBufferSize:               maxHead,
 		ReadTimeout:                  l.read,
 		WriteTimeout:                 l.write,
@@ -95,7 +93,7 @@ func newServer(cfg Config, view gateway.View, log zerolog.Logger, l limits) *Ser
 	s.http = s.app.Server()
 	s.http.Handler = s.handle
 	s.http.ErrorHandler = s.answerBroken
-	s.http.CloseOnShutdown = true
+	s.http.ConnState = func(c net.Conn, state fasthttp.ConnState) { s.listener.onState(c, state) }
 	return s
 }
 
@@ -125,7 +123,7 @@ func (s *Server) Listen(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listening on %s (frontends.rest.listen): %w", s.cfg.Listen, err)
 	}
-	s.listener = newListener(inner, s.limits.linger)
+	s.listener = newListener(inner, s.cfg.Connections+spareConns, s.limits.linger)
 	s.guard.bound(inner.Addr())
 	return nil
 }
@@ -138,24 +136,20 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 // connection is closed.
 func (s *Server) Serve(ctx context.Context) error {
 	ended := make(chan error, 1)
-	go func() { ended <- s.http.Serve(s.listener) }()
+	go func() { ended <- s.listener.serve(s.http.ServeConn) }()
 	var died error
 	select {
 	case err := <-ended:
-		died = fmt.Errorf("serving on %s: %w", s.cfg.Listen, errors.Join(errors.New("the listener ended"), err))
+		died = fmt.Errorf("serving on %s: %w", s.cfg.Listen, err)
 	case <-ctx.Done():
 		_ = s.listener.Close()
 		<-ended
 	}
-	limit := time.AfterFunc(s.limits.drain, func() {
-		s.abort()
-		s.listener.cut()
-	})
-	defer limit.Stop()
 	s.streams.end()
 	s.stop()
-	_ = s.http.Shutdown() // the listener is closed already; nothing else can fail
-	s.listener.open.Wait()
+	limit := time.AfterFunc(s.limits.drain, s.abort)
+	defer limit.Stop()
+	s.listener.end(s.limits.drain)
 	s.abort()
 	return died
 }

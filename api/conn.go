@@ -8,24 +8,28 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/valyala/fasthttp"
 )
 
-// listener accepts connections and knows those that are open, so that stopping
-// can end every one of them.
+// listener accepts connections, has each served by a goroutine of its own, and
+// knows those that are open, so that stopping can end every one of them.
 type listener struct {
 	net.Listener
-	linger time.Duration
-	closed chan struct{}
-	once   sync.Once
-	open   sync.WaitGroup // of conns; waited for only after the last Accept
-	count  atomic.Int64   // of conns
+	most    int // connections
+	linger  time.Duration
+	closed  chan struct{}
+	closing sync.Once
+	open    sync.WaitGroup // of conns; waited for only after the last was accepted
+	count   atomic.Int64   // of conns
+	ending  atomic.Bool
 
 	mu    sync.Mutex
 	conns map[*conn]struct{}
 }
 
-func newListener(inner net.Listener, linger time.Duration) *listener {
-	return &listener{Listener: inner, linger: linger, closed: make(chan struct{}), conns: map[*conn]struct{}{}}
+func newListener(inner net.Listener, most int, linger time.Duration) *listener {
+	return &listener{Listener: inner, most: most, linger: linger, closed: make(chan struct{}), conns: map[*conn]struct{}{}}
 }
 
 // The pauses after a failure to accept that may pass, such as no free file descriptor.
@@ -34,22 +38,23 @@ const (
 	lastPause  = time.Second
 )
 
-// Accept outlasts failures that pass: the connections that are open go on.
-func (l *listener) Accept() (net.Conn, error) {
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		accepted, err := l.Listener.Accept()
-		if err == nil {
-			return l.add(accepted), nil
-		}
-		if !passes(err) {
-			return nil, err
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-l.closed:
-			timer.Stop()
-			return nil, net.ErrClosed
+// serve accepts until the listener is closed. It outlasts failures that pass:
+// the connections that are open go on meanwhile.
+func (l *listener) serve(handle func(net.Conn) error) error {
+	pause := firstPause
+	for {
+		accepted, err := l.Accept()
+		switch {
+		case err == nil && l.count.Load() >= int64(l.most):
+			_ = accepted.Close()
+		case err == nil:
+			pause = firstPause
+			c := l.add(accepted)
+			go func() { _ = handle(c) }() // closes c, for which end waits
+		case passes(err) && l.pause(pause):
+			pause = min(2*pause, lastPause)
+		default:
+			return err
 		}
 	}
 }
@@ -59,10 +64,22 @@ func passes(err error) bool {
 		errors.Is(err, syscall.ECONNABORTED) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// Close ends Accept and leaves the connections open. It may be called twice.
+// pause reports false if the listener is closed.
+func (l *listener) pause(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-l.closed:
+		return false
+	}
+}
+
+// Close ends serve and leaves the connections open. It may be called twice.
 func (l *listener) Close() error {
 	var err error
-	l.once.Do(func() {
+	l.closing.Do(func() {
 		close(l.closed)
 		err = l.Listener.Close()
 	})
@@ -88,12 +105,41 @@ func (l *listener) remove(c *conn) {
 	l.open.Done()
 }
 
-// cut takes the network away from all connections. Their owners notice and close them.
-func (l *listener) cut() {
+// end closes connections as soon as they have no request under way, cuts those
+// that have one after the limit, and returns when all are closed.
+func (l *listener) end(limit time.Duration) {
+	l.ending.Store(true)
+	l.cut(func(c *conn) bool { return !c.busy.Load() })
+	timer := time.AfterFunc(limit, func() { l.cut(func(*conn) bool { return true }) })
+	defer timer.Stop()
+	l.open.Wait()
+}
+
+// cut takes the network away from connections. Their owners notice and close them.
+func (l *listener) cut(which func(*conn) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c := range l.conns {
-		_ = c.Conn.Close()
+		if which(c) {
+			_ = c.Conn.Close()
+		}
+	}
+}
+
+// onState is told by the HTTP server when a request begins and ends.
+func (l *listener) onState(c net.Conn, state fasthttp.ConnState) {
+	own, ok := c.(*conn)
+	if !ok {
+		return
+	}
+	switch state {
+	case fasthttp.StateActive:
+		own.busy.Store(true)
+	case fasthttp.StateIdle:
+		own.busy.Store(false)
+		if l.ending.Load() {
+			_ = own.Conn.Close()
+		}
 	}
 }
 
@@ -102,6 +148,7 @@ type conn struct {
 	net.Conn
 	listener *listener
 	peer     string
+	busy     atomic.Bool // with a request or a stream
 	closing  sync.Once
 
 	// These belong to the goroutine that serves the connection.

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"net"
 	"runtime/debug"
-	"sync/atomic"
-	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
@@ -24,7 +22,10 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 			ctx.SetConnectionClose()
 		}
 	}()
-	s.prepare(ctx)
+	ctx.Response.Header.SetCanonical([]byte(fiber.HeaderXContentTypeOptions), []byte("nosniff"))
+	if s.listener.ending.Load() {
+		ctx.SetConnectionClose()
+	}
 	switch {
 	case s.listener.count.Load() > int64(s.cfg.Connections):
 		ctx.SetConnectionClose()
@@ -36,11 +37,6 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	default:
 		s.routed(ctx)
 	}
-}
-
-func (s *Server) prepare(ctx *fasthttp.RequestCtx) {
-	ctx.Response.Header.SetCanonical([]byte(fiber.HeaderDate), s.clock.date())
-	ctx.Response.Header.SetCanonical([]byte(fiber.HeaderXContentTypeOptions), []byte("nosniff"))
 }
 
 func knownMethod(method []byte) bool {
@@ -55,7 +51,6 @@ func knownMethod(method []byte) bool {
 // answerBroken answers what the HTTP library could not read as a request. The
 // connection is closed behind it.
 func (s *Server) answerBroken(ctx *fasthttp.RequestCtx, err error) {
-	s.prepare(ctx)
 	connOf(ctx).unread = true
 	p := problemOf(gateway.Errorf(gateway.KindMalformed, "this is not an HTTP request that can be read"), "")
 	var network net.Error
@@ -71,23 +66,4 @@ func (s *Server) answerBroken(ctx *fasthttp.RequestCtx, err error) {
 		p.Status = fiber.StatusRequestTimeout
 	}
 	s.answer(ctx, p)
-}
-
-// clock tells the time for the Date header. It is read where it is needed, since
-// a clock that ticks by itself would wake the process for nobody.
-type clock struct{ last atomic.Pointer[second] }
-
-type second struct {
-	unix int64
-	text []byte
-}
-
-func (c *clock) date() []byte {
-	now := time.Now()
-	last := c.last.Load()
-	if last == nil || last.unix != now.Unix() {
-		last = &second{now.Unix(), fasthttp.AppendHTTPDate(nil, now)}
-		c.last.Store(last)
-	}
-	return last.text
 }
