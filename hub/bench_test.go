@@ -308,3 +308,34 @@ func announce(bus *hubtest.Bus, n int) {
 		bus.Post(a)
 	}
 }
+
+// BenchmarkAnnounce is a device with 10,000 attributes that is announced again:
+// by the same owner, as an answer to another hub, and by a new one.
+func BenchmarkAnnounce(b *testing.B) {
+	const n = 10000
+	for _, kind := range []string{"again", "restart"} {
+		b.Run(kind, func(b *testing.B) {
+			b.ReportAllocs()
+			f := newFeed(n, 1)
+			say := func(owner gateway.Owner) {
+				var announced []gateway.Announced
+				for _, d := range f.descriptors() {
+					announced = append(announced, gateway.Announced{Descriptor: d, Readback: gateway.NeverRead})
+				}
+				b.StartTimer()
+				f.Post(&gateway.Announcement{Owner: owner, Revision: 1, Pieces: 1, State: gateway.DeviceState{Connected: true}, Attributes: announced})
+				f.run(0)
+				b.StopTimer()
+			}
+			b.StopTimer()
+			benchWorld(b, f)
+			owner := f.owner
+			for range b.N {
+				if kind == "restart" {
+					owner.Term++
+				}
+				say(owner)
+			}
+		})
+	}
+}
