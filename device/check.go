@@ -199,16 +199,16 @@ func (m *mistakes) checkOrder(what string, limits []gateway.Limit) {
 func (m *mistakes) checkLevels(d *gateway.Descriptor) {
 	levels := []gateway.Level{d.Alarm.LoLo, d.Alarm.Low, d.Alarm.High, d.Alarm.HiHi}
 	limits := make([]gateway.Limit, len(levels))
-	any := false
+	given := false
 	for i, level := range levels {
 		limits[i] = level.Limit
-		any = any || level.Set
+		given = given || level.Set
 		if level.Severity > gateway.Invalid {
 			m.add("an alarm level has the unknown severity %d", level.Severity)
 		}
 	}
 	m.checkOrder("alarm levels", limits)
-	if any && (!d.Kind.IsNumber() || d.IsArray() || !d.CanRead()) {
+	if given && (!d.Kind.IsNumber() || d.IsArray() || !d.CanRead()) {
 		m.add("alarm levels need a single number that can be read")
 	}
 	if !(d.Alarm.Hysteresis >= 0) || math.IsInf(d.Alarm.Hysteresis, 0) {

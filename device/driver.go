@@ -27,7 +27,9 @@ type Driver interface {
 	// is open, identifies the device, runs start-up queries and delivers what
 	// they read to out. After an error the supervisor closes the driver and
 	// connects again, with a back-off. Unsolicited values go to out until
-	// Close returns.
+	// Close returns. A device that is polled counts as connected once
+	// something has answered; if it falls silent behind an open link and
+	// answers again, it is closed and connected afresh.
 	Connect(ctx context.Context, out Sink) error
 
 	// Poll runs the exchange of one of the model's polls and appends a
@@ -43,10 +45,12 @@ type Driver interface {
 	Put(ctx context.Context, index int, value gateway.Value) Outcome
 
 	// Refresh reads attribute index now and appends its reading, as Poll
-	// does. An attribute that cannot be read appends nothing.
+	// does. An attribute that cannot be read appends nothing. The supervisor
+	// asks for it after a put whose outcome is not known.
 	Refresh(ctx context.Context, index int, into []Reading) ([]Reading, error)
 
-	// Close gives the link back. The driver can be connected again.
+	// Close gives the link back. It is called after every Connect, also one
+	// that failed, and after a panic. The driver can be connected again.
 	Close() error
 }
 
@@ -69,7 +73,8 @@ type Poll struct {
 	MaxAge time.Duration
 }
 
-// A Sink takes what a device says by itself.
+// A Sink takes what a device says by itself. Its methods may be called from any
+// goroutine, also within a call of the driver; they do not wait for anything.
 type Sink interface {
 	// Deliver publishes the readings of one unsolicited message or start-up
 	// query. It does not keep the slice.
@@ -82,7 +87,9 @@ type Sink interface {
 // A Reading is what one exchange says of one attribute.
 type Reading struct {
 	Index int
-	Role  gateway.Role // Readback, or Setpoint where a query reads the device's own setpoint
+	// Role is Readback, or Setpoint where a query reads the device's own
+	// setpoint. The latter does not count while a put waits or has failed.
+	Role gateway.Role
 	// Value is of the attribute's type, or the zero Value if there is none.
 	Value gateway.Value
 	// Time is when the last byte of the reply arrived, or when the fault was noticed.
@@ -105,7 +112,8 @@ type Outcome struct {
 	Stage gateway.Stage
 	// Err is nil for success. Its kind is one of KindNotConnected,
 	// KindExpired (never sent), KindRefusedByDevice, KindUnknownOutcome or
-	// KindInternal.
+	// KindInternal. An outcome with neither an error nor at least StageSent
+	// is a fault of the driver.
 	Err *gateway.Error
 	// Readings are what was read back.
 	Readings []Reading
@@ -119,9 +127,11 @@ type Outcome struct {
 var ErrLost = errors.New("link lost")
 
 // A Bus carries what a supervisor says, and brings what it is asked. Its
-// methods do not wait for the other side. Errors of kind KindBusDown mean that
+// methods do not wait for the other side, do not change what they are given,
+// and send in the order of the calls. Errors of kind KindBusDown mean that
 // nothing was sent; the supervisor announces everything again when the bus is back.
 type Bus interface {
+	// Announce takes the whole announcement; the bus cuts it into pieces.
 	Announce(*gateway.Announcement) error
 	Update(*gateway.Update) error
 	State(*gateway.DeviceState) error
@@ -133,14 +143,17 @@ type Bus interface {
 }
 
 // A Handler is what an owner does when the bus calls. Its methods must return
-// quickly: they queue work and do not run exchanges.
+// quickly: they queue work and do not run exchanges. They may call the Bus, so
+// it must not hold a lock during the call that these calls need.
 type Handler interface {
 	// HandlePut takes a put. The handler answers exactly once, from any goroutine.
 	HandlePut(put *gateway.Put, answer func(*gateway.PutVerdict))
 	// HandleDescribe is called when a hub asks everyone to announce.
 	HandleDescribe()
-	// HandleRival is called when another owner of the same device speaks.
+	// HandleRival is called when another owner of the same device speaks, at
+	// least for one whose term is not lower.
 	HandleRival(gateway.Owner)
-	// HandleBus is called when this process loses or regains the bus.
+	// HandleBus is called when this process loses or regains the bus, and
+	// may be called with the present state first.
 	HandleBus(gateway.BusState)
 }

@@ -135,7 +135,7 @@ type silence struct {
 	streak   int    // exchanges in a row that nothing answered
 	answered []bool // by poll: has answered since the last connect
 	tried    []bool // by poll: in this streak
-	any      bool   // anything has answered since the last connect
+	spoke    bool   // anything has answered since the last connect
 	evidence bool   // a poll in this streak had answered before
 	silent   bool   // the device counts as away
 }
@@ -149,7 +149,7 @@ func (q *silence) heard(poll int) {
 	if q.streak > 0 {
 		clear(q.tried)
 	}
-	q.streak, q.evidence, q.any = 0, false, true
+	q.streak, q.evidence, q.spoke = 0, false, true
 	if poll >= 0 {
 		q.answered[poll] = true
 	}
@@ -174,7 +174,7 @@ func (q *silence) missed(poll int) bool {
 			return false
 		}
 	}
-	q.silent = !q.any
+	q.silent = !q.spoke
 	return q.silent
 }
 

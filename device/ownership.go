@@ -66,8 +66,12 @@ func (h handler) HandleBus(state gateway.BusState) {
 	s := h.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.busDown = !state.Connected
-	if state.Connected {
+	// The first call tells what Own has found out already. A new Since is an
+	// outage that was over before we heard of it.
+	returned := s.busDown || s.missed || !s.busSince.IsZero() && !state.Since.Equal(s.busSince)
+	s.busDown, s.busSince = !state.Connected, state.Since
+	if state.Connected && returned {
+		s.missed = false
 		s.wantAnnounceLocked()
 	}
 }
@@ -216,7 +220,11 @@ func (s *Supervisor) publishLocked(samples []gateway.SampleUpdate) {
 // sentLocked takes note of a message that could not be sent. That the bus is
 // down is its own news, and everything is announced when it is back.
 func (s *Supervisor) sentLocked(err error) {
-	if err == nil || gateway.KindOf(err) == gateway.KindBusDown {
+	switch {
+	case err == nil:
+		return
+	case gateway.KindOf(err) == gateway.KindBusDown:
+		s.missed = true
 		return
 	}
 	s.counts.unsent++

@@ -63,6 +63,9 @@ func (a *attribute) startFrom(start uint64) {
 // role that the attribute does not have, or a put knows better. Exact readings
 // (those of a put's read-back) pass the dead-bands, so that whoever has put a
 // value reads what the device has made of it.
+//
+// Alarm levels, dead-bands and the severities of states are about what the
+// device says; the alarm of a setpoint is about puts alone.
 func (a *attribute) read(r *Reading, now time.Time, exact bool, next *gateway.Sample) bool {
 	switch r.Role {
 	case gateway.Readback:

@@ -404,6 +404,49 @@ func TestBusAwayAtTheStart(t *testing.T) {
 	})
 }
 
+// An outage that was over before it was reported still lost messages; the first
+// report, of the state as it is, tells nothing new.
+func TestShortOutageOfTheBus(t *testing.T) {
+	script, _ := answering(model())
+	start(t, script, device.Options{}, func(r *rig) {
+		announced := func() int {
+			after(100 * time.Millisecond)
+			return countMessages[*gateway.Announcement](r.bus.Messages())
+		}
+		up := gateway.BusState{Connected: true, Since: time.Now()}
+		r.bus.SayState(up)
+		r.bus.SayState(up)
+		if n := announced(); n != 1 {
+			t.Errorf("%d announcements", n)
+		}
+		up.Since = time.Now()
+		r.bus.SayState(up)
+		if n := announced(); n != 2 {
+			t.Errorf("%d announcements after a short outage", n)
+		}
+		// One that only showed as a message that could not be sent.
+		r.bus.Refuse(func(gateway.Message) error { return gateway.Errorf(gateway.KindBusDown, "away") })
+		after(time.Second)
+		r.bus.Refuse(nil)
+		r.bus.SayState(up)
+		if n := announced(); n != 3 {
+			t.Errorf("%d announcements after a lost message", n)
+		}
+	})
+}
+
+func TestRefusedMessagesAreLoggedOnceAMinute(t *testing.T) {
+	script, _ := answering(model())
+	start(t, script, device.Options{}, func(r *rig) {
+		lines := r.log.lines()
+		r.bus.Refuse(func(gateway.Message) error { return gateway.Errorf(gateway.KindTooLarge, "too large") })
+		after(90 * time.Second)
+		if n := r.log.lines() - lines; n != 2 || r.sup.Stats().Unsent != 90 {
+			t.Errorf("%d lines, %d unsent", n, r.sup.Stats().Unsent)
+		}
+	})
+}
+
 func TestDescribeIsCoalesced(t *testing.T) {
 	script, _ := answering(model())
 	start(t, script, device.Options{}, func(r *rig) {

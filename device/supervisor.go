@@ -96,7 +96,9 @@ type Supervisor struct {
 	queue    putQueue
 	running  bool // a put is at the driver
 	busDown  bool
-	lost     error // the sink's report that the link is gone
+	busSince time.Time // of the state of the bus that was last heard
+	missed   bool      // something could not be sent since the last announcement
+	lost     error     // the sink's report that the link is gone
 
 	linkUp    bool // Connect has succeeded
 	connected bool
@@ -221,7 +223,7 @@ func (s *Supervisor) begin(cancelRun, cancelPuts context.CancelFunc) (gateway.Ow
 	s.lastTerm = max(start, s.lastTerm+1)
 	s.owner = gateway.Owner{Device: s.name, Instance: newInstance(), Term: s.lastTerm}
 	s.phase = phaseServing
-	s.busDown = false
+	s.busDown, s.busSince, s.missed = false, time.Time{}, false
 	s.connected, s.since, s.words = false, now.Round(0), "connecting"
 	s.cancelRun, s.cancelPuts = cancelRun, cancelPuts
 	s.deadlines = deadlines{}

@@ -1,6 +1,7 @@
 package device
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,7 +63,7 @@ func (w *worker) session(ctx context.Context) error {
 	}
 	w.mu.Lock()
 	w.linkUp = true
-	if len(w.polls) == 0 || w.quiet.any {
+	if len(w.polls) == 0 || w.quiet.spoke {
 		w.setStateLocked(true, "")
 	}
 	w.mu.Unlock()
@@ -323,8 +324,9 @@ func (k *sink) Deliver(readings []Reading) {
 func (k *sink) Lost(err error) {
 	k.s.mu.Lock()
 	defer k.s.mu.Unlock()
-	if k.live && k.s.lost == nil {
-		k.s.lost = err
-		signal(k.s.wake)
+	if !k.live || k.s.lost != nil {
+		return
 	}
+	k.s.lost = cmp.Or(err, ErrLost)
+	signal(k.s.wake)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/device"
@@ -89,7 +90,12 @@ func (b *Bus) SetDown(down bool) {
 	b.mu.Lock()
 	b.down = down
 	b.mu.Unlock()
-	b.call(func(h device.Handler) { h.HandleBus(gateway.BusState{Connected: !down}) })
+	b.SayState(gateway.BusState{Connected: !down, Since: time.Now()})
+}
+
+// SayState tells the owner of a state of the bus.
+func (b *Bus) SayState(state gateway.BusState) {
+	b.call(func(h device.Handler) { h.HandleBus(state) })
 }
 
 // Describe asks the owner to announce.
