@@ -32,6 +32,7 @@ func onBroker(tb testing.TB, forHub, forDevices *bus.Conn) *World {
 }
 
 func newBrokerLine(tb testing.TB, conn *bus.Conn) *brokerLine {
+	tb.Helper()
 	return &brokerLine{tb: tb, conn: conn, owned: map[gateway.Owner]func(){}}
 }
 
