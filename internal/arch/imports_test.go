@@ -58,14 +58,14 @@ var rules = []rule{
 // or that decides how the program behaves has one home.
 var homes = []struct{ imported, home, why string }{
 	{"github.com/nats-io/nats-server", "bus/embedded", "importing it alone wakes the process every second"},
-	{"github.com/nats-io/nats.go", "bus bus/embedded", "one connection, one place for its options"},
+	{"github.com/nats-io/nats.go", "bus bench", "one connection, one place for its options"},
 	{"github.com/gofiber/fiber", "api", "hub and model must not know HTTP"},
 	{"github.com/valyala/fasthttp", "api bench", "hub and model must not know HTTP"},
 	{"net/http/pprof", "internal/ops", "profiles are served on the operations listener alone"},
 	{"go.yaml.in/yaml/v4", "internal/config bus device/describe device/serial device/sim device/link api ca cmd/gateway", "types of the configuration with several forms, and their reader"},
 	{"github.com/spf13/cobra", "cmd/gateway", "the command line"},
 	{"github.com/prometheus/client_golang", "internal/ops cmd/gateway", "parts keep plain counters"},
-	{"os/exec", "cmd/gateway bench tools", "the gateway starts no programs"},
+	{"os/exec", "bench", "the gateway starts no programs"},
 }
 
 func TestArrowsPointDownwardsOnly(t *testing.T) {

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+const countersFile = `
+frontends: {rest: {listen: "127.0.0.1:0"}}
+ops: {listen: ""}
+devices: {TEST: {driver: counters, count: %d, rate: %g}}
+`
+
+var fanOut = measure{
+	name: "fan-out", title: "processor time per subscriber of one update, sockets included: 1,000 SSE subscribers over 10",
+	target: "at most 1.2", run: runFanOut,
+}
+
+// runFanOut watches counters with many and with few streams and compares what
+// one delivery costs the gateway.
+func runFanOut(b *bench) (outcome, error) {
+	gateway, err := startGateway(b.gateway, fmt.Sprintf(countersFile, 20, 10.0))
+	if err != nil {
+		return outcome{}, err
+	}
+	defer gateway.stop()
+	if err := gateway.waitFor("TEST.CALC00000"); err != nil {
+		return outcome{}, err
+	}
+	// Both have the same number of deliveries a second, so that the cost of
+	// waking up is spread alike: 1,000 streams of one counter, 10 of twenty.
+	many, err := openStreams(gateway, 1000, "TEST.CALC00000")
+	if err != nil {
+		return outcome{}, err
+	}
+	manyCost := func(window time.Duration) (float64, error) { return many.cost(gateway.pid, window) }
+	var manyCosts []float64
+	for range b.pairs {
+		cost, err := manyCost(time.Second)
+		if err != nil {
+			return outcome{}, err
+		}
+		manyCosts = append(manyCosts, cost)
+	}
+	many.close()
+	few, err := openStreams(gateway, 10, "TEST.>")
+	if err != nil {
+		return outcome{}, err
+	}
+	defer few.close()
+	var fewCosts []float64
+	for range b.pairs {
+		cost, err := few.cost(gateway.pid, time.Second)
+		if err != nil {
+			return outcome{}, err
+		}
+		fewCosts = append(fewCosts, cost)
+	}
+	quotient := median(manyCosts) / median(fewCosts)
+	return absolute(fmt.Sprintf("%.2f", quotient), quotient <= 1.2,
+		fmt.Sprintf("%.1f against %.1f µs of processor time; the two were measured one after the other, since open streams cannot be put aside", median(manyCosts), median(fewCosts))), nil
+}
+
+// streams are many SSE clients that count what they get.
+type streams struct {
+	cancel context.CancelFunc
+	counts []chan int
+}
+
+func openStreams(g *gatewayServer, n int, match string) (*streams, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &streams{cancel: cancel}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for range n {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, g.base+"/api/v1/stream?match="+match, nil)
+		if err != nil {
+			return nil, err
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			cancel()
+			return nil, err
+		}
+		counts := make(chan int, 1)
+		counts <- 0
+		s.counts = append(s.counts, counts)
+		go func() {
+			defer response.Body.Close()
+			scanner := bufio.NewScanner(response.Body)
+			for scanner.Scan() {
+				if bytes.HasPrefix(scanner.Bytes(), []byte("data: ")) {
+					counts <- <-counts + 1
+				}
+			}
+		}()
+	}
+	return s, nil
+}
+
+func (s *streams) total() int {
+	total := 0
+	for _, c := range s.counts {
+		n := <-c
+		c <- n
+		total += n
+	}
+	return total
+}
+
+// cost is the processor time of the process per delivery, in µs.
+func (s *streams) cost(pid int, window time.Duration) (float64, error) {
+	before, err := cpuTime(pid)
+	if err != nil {
+		return 0, err
+	}
+	delivered := s.total()
+	<-time.After(window)
+	after, err := cpuTime(pid)
+	if err != nil {
+		return 0, err
+	}
+	delivered = s.total() - delivered
+	if delivered == 0 {
+		return 0, fmt.Errorf("nothing was delivered")
+	}
+	return float64((after - before).Microseconds()) / float64(delivered), nil
+}
+
+func (s *streams) close() { s.cancel() }
+
+var fullRate = measure{
+	name: "full-rate", title: "10,000 counters at 10 Hz (100,000 updates/s) to one SSE client for 10 s",
+	target: "none missing, at most one core", run: runFullRate,
+}
+
+// runFullRate checks every sample of every counter.
+func runFullRate(b *bench) (outcome, error) {
+	const counters, seconds = 10_000, 10
+	gateway, err := startGateway(b.gateway, fmt.Sprintf(countersFile, counters, 10.0))
+	if err != nil {
+		return outcome{}, err
+	}
+	defer gateway.stop()
+	if err := gateway.waitFor("TEST.CALC09999"); err != nil {
+		return outcome{}, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*seconds*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, gateway.base+"/api/v1/stream?match=TEST.*", nil)
+	if err != nil {
+		return outcome{}, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer response.Body.Close()
+	last := make(map[string]float64, counters)
+	missing, samples := 0, 0
+	var start time.Time
+	var used time.Duration
+	scanner := bufio.NewScanner(response.Body)
+	for scanner.Scan() {
+		name, value, ok := counterOf(scanner.Bytes())
+		if !ok {
+			continue
+		}
+		if before, seen := last[name]; seen {
+			missing += int(value - before - 1)
+			samples++
+		}
+		last[name] = value
+		switch {
+		case len(last) < counters:
+		case start.IsZero():
+			start = time.Now()
+			if used, err = cpuTime(gateway.pid); err != nil {
+				return outcome{}, err
+			}
+			samples, missing = 0, 0
+		case time.Since(start) >= seconds*time.Second:
+			after, err := cpuTime(gateway.pid)
+			if err != nil {
+				return outcome{}, err
+			}
+			elapsed := time.Since(start)
+			cores := float64(after-used) / float64(elapsed)
+			return absolute(fmt.Sprintf("%d missing, %.2f cores", missing, cores), missing == 0 && cores <= 1,
+				fmt.Sprintf("%d samples, %.0f a second", samples, float64(samples)/elapsed.Seconds())), nil
+		}
+	}
+	return outcome{}, fmt.Errorf("the stream ended: %w", scanner.Err())
+}
+
+// counterOf reads name and value out of an event without decoding all of it:
+// the client must not be what is measured.
+func counterOf(line []byte) (name string, value float64, ok bool) {
+	data, ok := bytes.CutPrefix(line, []byte("data: "))
+	if !ok {
+		return "", 0, false
+	}
+	_, rest, ok := bytes.Cut(data, []byte(`"name":"`))
+	if !ok {
+		return "", 0, false
+	}
+	text, rest, _ := bytes.Cut(rest, []byte(`"`))
+	_, rest, ok = bytes.Cut(rest, []byte(`"value":`))
+	if !ok {
+		return "", 0, false
+	}
+	number, _, _ := bytes.Cut(rest, []byte(","))
+	return string(text), value, json.Unmarshal(number, &value) == nil
+}

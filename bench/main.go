@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"time"
+)
+
+// A measure is one row of the table.
+type measure struct {
+	name   string // for -only
+	title  string
+	target string
+	run    func(b *bench) (outcome, error)
+}
+
+// An outcome is what a measure found. Met is nil if it has no target.
+type outcome struct {
+	Value string `json:"value"`
+	Met   *bool  `json:"met,omitempty"`
+	Note  string `json:"note,omitempty"`
+	Ratio *ratio `json:"ratio,omitempty"`
+}
+
+var measures = []measure{
+	restGet, restGetOne, busRoundTrip, unsolicitedToSSE, polledToSSE, fanOut, fullRate, idleWithBroker, idleWithout, memory, lateJoin,
+}
+
+// A bench has what measures share.
+type bench struct {
+	gateway  string // binary
+	nobroker string // binary built with -tags nobroker
+	pairs    int
+	window   time.Duration // of one measurement
+}
+
+func main() {
+	if len(os.Args) > 2 && os.Args[1] == "-pinned" {
+		fail(execPinned(os.Args[2:]))
+	}
+	if len(os.Args) > 2 && os.Args[1] == "-floor" {
+		fail(runFloor(os.Args[2], os.Args[3:]))
+		return
+	}
+	only := flag.String("only", "", "run one measure and print it")
+	pairs := flag.Int("pairs", minPairs+1, "pairs of each ratio")
+	window := flag.Duration("window", 400*time.Millisecond, "length of one measurement")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	fail(run(ctx, *only, *pairs, *window))
+}
+
+func fail(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, only string, pairs int, window time.Duration) error {
+	if pairs < minPairs {
+		return fmt.Errorf("%d pairs are too few: at least %d", pairs, minPairs)
+	}
+	dir, err := os.MkdirTemp("", "polygate-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	b := &bench{gateway: filepath.Join(dir, "gateway"), nobroker: filepath.Join(dir, "gateway-nobroker"), pairs: pairs, window: window}
+	if err := errors.Join(build(ctx, b.gateway), build(ctx, b.nobroker, "-tags", "nobroker")); err != nil {
+		return err
+	}
+	if err := pinSelf(); err != nil {
+		return err
+	}
+	results := map[string]outcome{}
+	for _, m := range measures {
+		if only != "" && m.name != only {
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "%s ...\n", m.title)
+		result, err := m.run(b)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+		fmt.Fprintf(os.Stderr, "  %s  %s\n", result.Value, result.Note)
+		results[m.name] = result
+	}
+	if len(results) == 0 {
+		return fmt.Errorf("there is no measure %q", only)
+	}
+	if only != "" {
+		encoder := json.NewEncoder(os.Stdout)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(results)
+	}
+	return writeReport(results)
+}
+
+func build(ctx context.Context, binary string, flags ...string) error {
+	args := append([]string{"build", "-trimpath", "-o", binary}, flags...)
+	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/gateway")...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Stderr = os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("building the gateway (run this from the root of the repository): %w", err)
+	}
+	return nil
+}
+
+// against makes the outcome of a ratio with a target.
+func against(r ratio, met bool, note string) outcome {
+	out := outcome{Value: r.String(), Ratio: &r, Note: note}
+	if r.measurable() {
+		out.Met = &met
+	}
+	return out
+}
+
+// absolute makes the outcome of a count.
+func absolute(value string, met bool, note string) outcome {
+	return outcome{Value: value, Met: &met, Note: note}
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A sampler measures one program once: a rate, a time, or a cost.
+type sampler func() (float64, error)
+
+// minPairs is the least number of pairs that a ratio is worth anything with.
+const minPairs = 20
+
+// A ratio is what pairs of measurements of two programs show.
+type ratio struct {
+	Median    float64 `json:"median"`
+	Low       float64 `json:"low"` // 95 % interval of the median
+	High      float64 `json:"high"`
+	Pairs     int     `json:"pairs"`
+	Self      float64 `json:"self"`    // the floor over itself
+	Subject   float64 `json:"subject"` // medians in the measure's unit
+	Reference float64 `json:"reference"`
+}
+
+// compare measures subject and reference in turn, the one that goes first
+// changing from pair to pair, and the reference a second time in each round for
+// the row that compares it with itself.
+func compare(pairs int, subject, reference sampler) (ratio, error) {
+	var quotients, selves, subjects, references []float64
+	for i := range pairs {
+		order := []sampler{subject, reference, reference}
+		if i%2 == 1 {
+			order = []sampler{reference, subject, reference}
+		}
+		var values [3]float64
+		for j, sample := range order {
+			value, err := sample()
+			if err != nil {
+				return ratio{}, fmt.Errorf("pair %d: %w", i+1, err)
+			}
+			values[j] = value
+		}
+		s, r := values[0], values[1]
+		if i%2 == 1 {
+			s, r = values[1], values[0]
+		}
+		again := values[2]
+		quotients = append(quotients, s/r)
+		if i%2 == 0 {
+			selves = append(selves, again/r)
+		} else {
+			selves = append(selves, r/again)
+		}
+		subjects, references = append(subjects, s), append(references, r)
+	}
+	low, high := medianInterval(quotients)
+	return ratio{
+		Median: median(quotients), Low: low, High: high, Pairs: pairs, Self: median(selves),
+		Subject: median(subjects), Reference: median(references),
+	}, nil
+}
+
+// measurable reports whether the floor agreed with itself.
+func (r ratio) measurable() bool { return math.Abs(r.Self-1) <= 0.05 }
+
+// String writes "0.93 (0.91 ... 0.95)", or that it cannot be measured.
+func (r ratio) String() string {
+	if !r.measurable() {
+		return fmt.Sprintf("not measurable here (%.2f, self %.2f)", r.Median, r.Self)
+	}
+	return fmt.Sprintf("%.2f (%.2f ... %.2f)", r.Median, r.Low, r.High)
+}
+
+func median(values []float64) float64 { return quantile(values, 0.5) }
+
+// quantile interpolates between the two nearest values.
+func quantile(values []float64, q float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	at := q * float64(len(sorted)-1)
+	below := int(at)
+	if below+1 == len(sorted) {
+		return sorted[below]
+	}
+	return sorted[below] + (at-float64(below))*(sorted[below+1]-sorted[below])
+}
+
+// medianInterval is the 95 % interval of a median by order statistics, which
+// assumes nothing about the distribution.
+func medianInterval(values []float64) (low, high float64) {
+	sorted := slices.Sorted(slices.Values(values))
+	n := float64(len(sorted))
+	half := 1.96 * math.Sqrt(n) / 2
+	first := max(int(math.Floor(n/2-half)), 0)
+	last := min(int(math.Ceil(n/2+half)), len(sorted)-1)
+	return sorted[first], sorted[last]
+}

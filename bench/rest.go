@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+var restGet = measure{
+	name: "rest", title: "REST get, requests a second over 16 connections, over a bare fasthttp handler with the same bytes",
+	target: "at least 0.8", run: func(b *bench) (outcome, error) { return restRatio(b, 16) },
+}
+
+var restGetOne = measure{
+	name: "rest-one", title: "the same over one connection (a median of latency, in effect)",
+	target: "", run: func(b *bench) (outcome, error) { return restRatio(b, 1) },
+}
+
+const softFile = `
+frontends: {rest: {listen: "127.0.0.1:0"}}
+ops: {listen: ""}
+devices: {soft: {driver: soft, count: %d}}
+`
+
+func restRatio(b *bench, connections int) (outcome, error) {
+	gateway, err := startGateway(b.gateway, fmt.Sprintf(softFile, 1000))
+	if err != nil {
+		return outcome{}, err
+	}
+	defer gateway.stop()
+	if err := gateway.waitFor("soft.v00000"); err != nil {
+		return outcome{}, err
+	}
+	url := gateway.base + "/api/v1/attributes/soft.v00000"
+	_, body, err := fasthttp.Get(nil, url)
+	if err != nil {
+		return outcome{}, err
+	}
+	floor, address, err := startFloor("rest", string(body))
+	if err != nil {
+		return outcome{}, err
+	}
+	defer floor.stop()
+	r, err := compare(b.pairs,
+		func() (float64, error) { return requestRate(url, connections, b.window) },
+		func() (float64, error) { return requestRate("http://"+address+"/", connections, b.window) },
+	)
+	if err != nil {
+		return outcome{}, err
+	}
+	out := against(r, r.Median >= 0.8, fmt.Sprintf("%.0f of %.0f requests/s, one server core", r.Subject, r.Reference))
+	if connections == 1 {
+		out.Met = nil
+	}
+	return out, nil
+}
+
+// requestRate counts the requests that are answered in a window.
+func requestRate(url string, connections int, window time.Duration) (float64, error) {
+	host := strings.TrimPrefix(url, "http://")
+	host, _, _ = strings.Cut(host, "/")
+	client := &fasthttp.HostClient{Addr: host, MaxConns: connections}
+	defer client.CloseIdleConnections()
+	counts, errs := make([]int, connections), make([]error, connections)
+	start := time.Now()
+	end := start.Add(window)
+	var workers sync.WaitGroup
+	for i := range connections {
+		workers.Go(func() {
+			request, response := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+			defer fasthttp.ReleaseRequest(request)
+			defer fasthttp.ReleaseResponse(response)
+			request.SetRequestURI(url)
+			for time.Now().Before(end) {
+				if err := client.Do(request, response); err != nil {
+					errs[i] = err
+					return
+				}
+				if response.StatusCode() != fasthttp.StatusOK {
+					errs[i] = fmt.Errorf("status %d", response.StatusCode())
+					return
+				}
+				counts[i]++
+			}
+		})
+	}
+	workers.Wait()
+	total := 0
+	for i, n := range counts {
+		if errs[i] != nil {
+			return 0, errs[i]
+		}
+		total += n
+	}
+	return float64(total) / time.Since(start).Seconds(), nil
+}
+
+// floorREST answers everything with the same bytes.
+func floorREST(listener net.Listener, body string) error {
+	answer := []byte(body)
+	server := &fasthttp.Server{
+		NoDefaultDate: true, NoDefaultServerHeader: true,
+		Handler: func(ctx *fasthttp.RequestCtx) {
+			ctx.SetContentType("application/json")
+			ctx.Response.SetBodyRaw(answer)
+		},
+	}
+	return server.Serve(listener)
+}
