@@ -23,9 +23,10 @@ type linkConfig struct {
 	RS485     *rs485Config  `yaml:"rs485,omitempty" json:"rs485,omitempty"`
 	OpenDelay time.Duration `yaml:"open_delay,omitempty" json:"open_delay,omitempty" jsonschema:"description=How long to wait after opening"`
 
-	TCP string `yaml:"tcp,omitempty" json:"tcp,omitempty" jsonschema:"description=host:port of an instrument or a terminal server"`
-	UDP string `yaml:"udp,omitempty" json:"udp,omitempty" jsonschema:"description=host:port of an instrument that answers to datagrams"`
-	Sim string `yaml:"sim,omitempty" json:"sim,omitempty" jsonschema:"description=A simulated instrument,enum=temperature-controller"`
+	TCP     string `yaml:"tcp,omitempty" json:"tcp,omitempty" jsonschema:"description=host:port of an instrument or a terminal server"`
+	RFC2217 string `yaml:"rfc2217,omitempty" json:"rfc2217,omitempty" jsonschema:"description=host:port of a terminal server that is told the settings of its serial port"`
+	UDP     string `yaml:"udp,omitempty" json:"udp,omitempty" jsonschema:"description=host:port of an instrument that answers to datagrams"`
+	Sim     string `yaml:"sim,omitempty" json:"sim,omitempty" jsonschema:"description=A simulated instrument,enum=temperature-controller"`
 }
 
 type rs485Config struct {
@@ -42,28 +43,28 @@ const simSeed = 1
 // opener makes what opens the link, or says what is wrong with the settings.
 func (c *linkConfig) opener() (link.Opener, error) {
 	ways := 0
-	for _, way := range []string{c.Port, c.TCP, c.UDP, c.Sim} {
+	for _, way := range []string{c.Port, c.TCP, c.RFC2217, c.UDP, c.Sim} {
 		if way != "" {
 			ways++
 		}
 	}
 	if ways != 1 {
-		return nil, fmt.Errorf("want exactly one of port, tcp, udp and sim, got %d", ways)
+		return nil, fmt.Errorf("want exactly one of port, tcp, rfc2217, udp and sim, got %d", ways)
 	}
-	if c.Port == "" && c.serialSettings() {
-		return nil, fmt.Errorf("baud and the other settings of a serial port need port")
+	if c.Port == "" && c.RFC2217 == "" && c.serialSettings() {
+		return nil, fmt.Errorf("baud and the other settings of a serial port need port or rfc2217")
 	}
 	switch {
 	case c.TCP != "":
-		if _, _, err := net.SplitHostPort(c.TCP); err != nil {
-			return nil, fmt.Errorf("tcp: want host:port: %w", err)
-		}
-		return link.TCP{Address: c.TCP}, nil
+		return link.TCP{Address: c.TCP}, checkAddress("tcp", c.TCP)
 	case c.UDP != "":
-		if _, _, err := net.SplitHostPort(c.UDP); err != nil {
-			return nil, fmt.Errorf("udp: want host:port: %w", err)
+		return link.UDP{Address: c.UDP}, checkAddress("udp", c.UDP)
+	case c.RFC2217 != "":
+		remote := link.RFC2217{Address: c.RFC2217, Settings: c.serial()}
+		if err := checkAddress("rfc2217", c.RFC2217); err != nil {
+			return nil, err
 		}
-		return link.UDP{Address: c.UDP}, nil
+		return remote, remote.Validate()
 	case c.Sim != "":
 		return sim.NewOpener(c.Sim, simSeed, nil)
 	}
@@ -74,9 +75,16 @@ func (c *linkConfig) opener() (link.Opener, error) {
 	return serial, nil
 }
 
+func checkAddress(key, address string) error {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return fmt.Errorf("%s: want host:port: %w", key, err)
+	}
+	return nil
+}
+
 func (c *linkConfig) serialSettings() bool {
 	rest := *c
-	rest.Port, rest.TCP, rest.UDP, rest.Sim = "", "", "", ""
+	rest.Port, rest.TCP, rest.RFC2217, rest.UDP, rest.Sim = "", "", "", "", ""
 	return rest != linkConfig{}
 }
 
