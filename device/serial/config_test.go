@@ -1,6 +1,7 @@
 package serial_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -70,7 +71,8 @@ func problems(text []byte) []string {
 		document.ProblemAt(slices.Concat(at, p.Path), p.Offset, "%s", msg)
 	}
 	var lines []string
-	if errs, ok := document.Err().(config.Errors); ok {
+	var errs config.Errors
+	if errors.As(document.Err(), &errs) {
 		for _, p := range errs {
 			// Without the two lines and four columns that were put around the device.
 			lines = append(lines, fmt.Sprintf("%d:%d: %s", max(p.Line-2, 1), max(p.Column-4, 1), p.Message))

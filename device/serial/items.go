@@ -39,7 +39,7 @@ func (k *compiler) attribute(e *entry[Attribute]) {
 	if len(a.Write) > 0 {
 		it.write = k.write(it.codec, a, at)
 	}
-	k.access(a, &d, &it, at)
+	k.access(a, &d, at)
 	it.readBack = it.exchange != nil && (a.ReadBack == nil || *a.ReadBack)
 	switch a.OnConnect {
 	case "", "read":
@@ -66,7 +66,7 @@ func (k *compiler) withoutRead(a *Attribute, at describe.Place) {
 }
 
 // access reports an access that does not go with what is read and written.
-func (k *compiler) access(a *Attribute, d *gateway.Descriptor, it *item, at describe.Place) {
+func (k *compiler) access(a *Attribute, d *gateway.Descriptor, at describe.Place) {
 	if d.CanWrite() && len(a.Write) == 0 {
 		at.In("access").Errorf("access %s needs write: the request that sets the value, such as write: \"X=%%f\"", d.Access)
 	}

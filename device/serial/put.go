@@ -76,6 +76,7 @@ func (p *putting) settle(lost, failed error) {
 	sent := p.outcome.Stage >= gateway.StageSent
 	p.outcome.Lost = lost
 	switch {
+	case p.outcome.Stage >= gateway.StageAcknowledged:
 	case lost != nil && !sent:
 		p.fail(gateway.KindNotConnected, "nothing was sent: %w", lost)
 	case lost != nil:
@@ -285,7 +286,7 @@ func (t *talk) readBack(w *write, p *putting) error {
 	x := p.item.exchange
 	a, err := t.resync(x.leading, x)
 	if err != nil {
-		return t.unverified(w, p, err)
+		return p.unverified(w, err)
 	}
 	if !a.ok() {
 		p.outcome.Readings = x.failed(a.fault, a.at, nil)
@@ -293,7 +294,7 @@ func (t *talk) readBack(w *write, p *putting) error {
 		return nil
 	}
 	if _, err := t.send(x.request); err != nil {
-		return t.unverified(w, p, err)
+		return p.unverified(w, err)
 	}
 	p.outcome.Readings, a, err = t.readReply(x, nil)
 	if err == nil && a.refused && !w.expectsReply() {
@@ -305,7 +306,7 @@ func (t *talk) readBack(w *write, p *putting) error {
 	}
 	switch {
 	case err != nil:
-		return t.unverified(w, p, err)
+		return p.unverified(w, err)
 	case !a.ok():
 		p.notRead(w, a.fault.Text)
 	case p.outcome.Err == nil:
@@ -324,10 +325,10 @@ func (p *putting) notRead(w *write, why string) {
 }
 
 // unverified is notRead for a line or a context that ended.
-func (t *talk) unverified(w *write, p *putting, err error) error {
-	if w.expectsReply() && p.outcome.Err == nil && t.ctx.Err() != nil {
+func (p *putting) unverified(w *write, err error) error {
+	p.notRead(w, err.Error())
+	if p.outcome.Err == nil && lost(err) == nil {
 		return nil // It was acknowledged; only the time to read it back was short.
 	}
-	p.notRead(w, err.Error())
 	return err
 }

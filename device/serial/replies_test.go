@@ -16,15 +16,23 @@ func TestReplies(t *testing.T) {
 		reply     string // behind it comes CR LF
 		want      string
 	}{
-		{"SD-06 texts with a comma between them", `{kind: string, shape: 8, reply: "FW 2 %s", separator: ","}`, "",
-			"FW 2 100,0.9.1,101,0.9.2,102,0.9.3", `x=["100","0.9.1","101","0.9.2","102","0.9.3"]`},
+		{
+			"SD-06 texts with a comma between them", `{kind: string, shape: 8, reply: "FW 2 %s", separator: ","}`, "",
+			"FW 2 100,0.9.1,101,0.9.2,102,0.9.3", `x=["100","0.9.1","101","0.9.2","102","0.9.3"]`,
+		},
 		{"SD-06 an empty element", `{kind: string, shape: 8, reply: "%s", separator: ","}`, "", "a,,b", `x=["a","","b"]`},
-		{"SD-21 over range", `{kind: float64, reply: "%f", special: [{above: 9.8e37, value: inf, severity: MAJOR, status: HIHI}]}`, "",
-			"+9.90000000E+37", "x=Infinity MAJOR/HIHI"},
-		{"SD-21 under range", `{kind: float64, reply: "%f", special: [{below: -9.8e37, value: -inf, severity: MAJOR, status: LOLO}]}`, "",
-			"-9.9E37", "x=-Infinity MAJOR/LOLO"},
-		{"SD-21 not a number", `{kind: float64, reply: "%f", special: [{above: 9.905e37, value: nan}, {above: 9.8e37, value: inf}]}`, "",
-			"9.91e37", "x=NaN INVALID/READ"},
+		{
+			"SD-21 over range", `{kind: float64, reply: "%f", special: [{above: 9.8e37, value: inf, severity: MAJOR, status: HIHI}]}`, "",
+			"+9.90000000E+37", "x=Infinity MAJOR/HIHI",
+		},
+		{
+			"SD-21 under range", `{kind: float64, reply: "%f", special: [{below: -9.8e37, value: -inf, severity: MAJOR, status: LOLO}]}`, "",
+			"-9.9E37", "x=-Infinity MAJOR/LOLO",
+		},
+		{
+			"SD-21 not a number", `{kind: float64, reply: "%f", special: [{above: 9.905e37, value: nan}, {above: 9.8e37, value: inf}]}`, "",
+			"9.91e37", "x=NaN INVALID/READ",
+		},
 		{"SD-21 a listed text", `{kind: float64, reply: "%f", special: [{text: OL}]}`, "", " OL ", "x= INVALID/READ"},
 		{"SD-21 an unlisted text", `{kind: float64, reply: "%f", special: [{text: OL}]}`, "", "------", "x= INVALID/CALC"},
 		{"SD-21 an integer is never its first digit", `{kind: int32, reply: "%d"}`, "", "+9.9e37", "x= INVALID/CALC"},
@@ -48,10 +56,14 @@ func TestReplies(t *testing.T) {
 		{"SD-37 too few elements", `{kind: float64, shape: 3, elements: 3, separator: ",", reply: "%f,:"}`, "", "1,2,:", "x= INVALID/CALC"},
 		{"SD-37 no end mark", `{kind: float64, shape: 3, elements: 3, separator: ",", reply: "%f,:"}`, "", "1,2,3", "x= INVALID/CALC"},
 		{"SD-37 complete", `{kind: float64, shape: 3, elements: 3, separator: ",", reply: "%f,:"}`, "", "1,2,3,:", "x=[1,2,3]"},
-		{"SD-39 a state by its bytes", `{kind: enum, reply: '%/.*/', states: [{label: "10 \u2126", raw: '10\234'}, {label: "100 \u00b5A", raw: '100 \181A'}]}`, "",
-			"100 \xb5A", "x=100 \u00b5A"},
-		{"SD-39 another state by its bytes", `{kind: enum, reply: '%/.*/', states: [{label: "10 \u2126", raw: '10\234'}, {label: B, raw: '100 \181A'}]}`, "",
-			"10\xea", "x=10 \u2126"},
+		{
+			"SD-39 a state by its bytes", `{kind: enum, reply: '%/.*/', states: [{label: "10 \u2126", raw: '10\234'}, {label: "100 \u00b5A", raw: '100 \181A'}]}`, "",
+			"100 \xb5A", "x=100 \u00b5A",
+		},
+		{
+			"SD-39 another state by its bytes", `{kind: enum, reply: '%/.*/', states: [{label: "10 \u2126", raw: '10\234'}, {label: B, raw: '100 \181A'}]}`, "",
+			"10\xea", "x=10 \u2126",
+		},
 		{"SD-39 a leading NUL is data", `{kind: bytes, reply: '%/.*/'}`, "", "\x00a", "x=\x00a"},
 		{"CA-04 a number that is no state", `{kind: enum, states: [A, B], reply: "%d"}`, "", "7", "x= INVALID/STATE"},
 		{"CA-04 a text that is no state", `{kind: enum, states: [A, B], reply: "%s"}`, "", "REMOTE2", "x= INVALID/CALC"},

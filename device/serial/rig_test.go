@@ -36,42 +36,42 @@ type rig struct {
 }
 
 // decode reads a device's configuration.
-func decode(t testing.TB, text string) serial.Config {
-	t.Helper()
+func decode(tb testing.TB, text string) serial.Config {
+	tb.Helper()
 	var c serial.Config
 	if err := yaml.Load([]byte(text), &c, yaml.WithKnownFields()); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return c
 }
 
 // plug makes a rig that is not connected yet, so that the instrument can be prepared.
-func plug(t testing.TB, config string) *rig {
-	t.Helper()
-	return plugFor(t, limit, config)
+func plug(tb testing.TB, config string) *rig {
+	tb.Helper()
+	return plugFor(tb, limit, config)
 }
 
 // plugFor is plug for a test that may take so long.
-func plugFor(t testing.TB, limit time.Duration, config string) *rig {
-	t.Helper()
-	r := wire(t, limit, config)
-	r.instrument = devicetest.StartInstrument(t, r.pair, devicetest.Line{RequestEnd: "\r\n", ReplyEnd: "\r\n"})
+func plugFor(tb testing.TB, limit time.Duration, config string) *rig {
+	tb.Helper()
+	r := wire(tb, limit, config)
+	r.instrument = devicetest.StartInstrument(tb, r.pair, devicetest.Line{RequestEnd: "\r\n", ReplyEnd: "\r\n"})
 	return r
 }
 
 // wire makes a rig without an instrument: the test itself is the other side.
-func wire(t testing.TB, limit time.Duration, config string) *rig {
-	t.Helper()
+func wire(tb testing.TB, limit time.Duration, config string) *rig {
+	tb.Helper()
 	pair, err := pty.Open()
 	if err != nil {
-		t.Skipf("no pseudo-terminals here: %v", err)
+		tb.Skipf("no pseudo-terminals here: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	r := &rig{t: t, ctx: ctx, pair: pair, sink: newSink(), index: map[string]int{}}
+	ctx, cancel := context.WithTimeout(tb.Context(), limit)
+	r := &rig{t: tb, ctx: ctx, pair: pair, sink: newSink(), index: map[string]int{}}
 	line := link.NewLine("line1", link.Serial{Path: pair.Path, Baud: 115200})
 	var served sync.WaitGroup
 	served.Go(func() { _ = line.Serve(ctx) })
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if r.driver != nil {
 			_ = r.driver.Close()
 		}
@@ -79,9 +79,9 @@ func wire(t testing.TB, limit time.Duration, config string) *rig {
 		served.Wait()
 		_ = pair.Close()
 	})
-	r.driver, err = serial.New("dev", decode(t, config), line, zerolog.Nop())
+	r.driver, err = serial.New("dev", decode(tb, config), line, zerolog.Nop())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	r.model = r.driver.Model()
 	for i := range r.model.Attributes {
@@ -156,7 +156,7 @@ func (r *rig) show(readings []device.Reading) string {
 		}
 		text += "=" + d.Text(x.Value)
 		if x.Alarm.Severity != gateway.NoAlarm {
-			text += fmt.Sprintf(" %s/%s", x.Alarm.Severity, x.Alarm.Status); r.t.Log(x.Alarm.Text)
+			text += fmt.Sprintf(" %s/%s", x.Alarm.Severity, x.Alarm.Status)
 		}
 		if x.Time.IsZero() {
 			text += " without time"
@@ -183,10 +183,10 @@ func (r *rig) showOutcome(o device.Outcome) string {
 	return text
 }
 
-func expect(t testing.TB, got, want string) {
-	t.Helper()
+func expect(tb testing.TB, got, want string) {
+	tb.Helper()
 	if got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
+		tb.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 

@@ -20,8 +20,8 @@ import (
 )
 
 // demoConfig reads the demo's file as the program does.
-func demoConfig(t testing.TB) serial.Config {
-	t.Helper()
+func demoConfig(tb testing.TB) serial.Config {
+	tb.Helper()
 	document := config.Parse("demo.yaml", sim.DemoConfig)
 	var c serial.Config
 	document.Decode(&c, []string{"devices", "demo"}, "driver", "link")
@@ -29,48 +29,49 @@ func demoConfig(t testing.TB) serial.Config {
 		document.ProblemAt(slices.Concat([]string{"devices", "demo"}, p.Path), p.Offset, "%s", p.Msg)
 	}
 	if err := document.Err(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return c
 }
 
 // demo connects the demo's driver to its instrument.
-func demo(t testing.TB, faults *sim.Faults) (*serial.Driver, device.Model) {
-	t.Helper()
+func demo(tb testing.TB, faults *sim.Faults) (*serial.Driver, device.Model) {
+	tb.Helper()
 	opener, err := sim.NewOpener(sim.TemperatureControllerName, 1, faults)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	line := link.NewLine("line1", opener)
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(tb.Context())
 	var served sync.WaitGroup
 	served.Go(func() { _ = line.Serve(ctx) })
-	driver, err := serial.New("demo", demoConfig(t), line, zerolog.Nop())
+	driver, err := serial.New("demo", demoConfig(tb), line, zerolog.Nop())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		_ = driver.Close()
 		cancel()
 		served.Wait()
 	})
 	if err := driver.Connect(ctx, &deliveries{}); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	return driver, driver.Model()
+	m := driver.Model()
+	return driver, m
 }
 
 // refresh reads one attribute as text.
-func refresh(t testing.TB, d *serial.Driver, name string) string {
-	t.Helper()
+func refresh(tb testing.TB, d *serial.Driver, name string) string {
+	tb.Helper()
 	m := d.Model()
 	for i := range m.Attributes {
 		if m.Attributes[i].Path.Attribute() != name {
 			continue
 		}
-		readings, err := d.Refresh(t.Context(), i, nil)
+		readings, err := d.Refresh(tb.Context(), i, nil)
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		for _, r := range readings {
 			if r.Index == i {
@@ -78,12 +79,12 @@ func refresh(t testing.TB, d *serial.Driver, name string) string {
 			}
 		}
 	}
-	t.Fatalf("%s is not read", name)
+	tb.Fatalf("%s is not read", name)
 	return ""
 }
 
-func put(t testing.TB, d *serial.Driver, name, text string) device.Outcome {
-	t.Helper()
+func put(tb testing.TB, d *serial.Driver, name, text string) device.Outcome {
+	tb.Helper()
 	m := d.Model()
 	for i := range m.Attributes {
 		if a := &m.Attributes[i]; a.Path.Attribute() == name {
@@ -91,13 +92,13 @@ func put(t testing.TB, d *serial.Driver, name, text string) device.Outcome {
 			if !a.IsCommand() {
 				var err error
 				if v, err = a.Parse(text); err != nil {
-					t.Fatal(err)
+					tb.Fatal(err)
 				}
 			}
-			return d.Put(t.Context(), i, v)
+			return d.Put(tb.Context(), i, v)
 		}
 	}
-	t.Fatalf("there is no %s", name)
+	tb.Fatalf("there is no %s", name)
 	return device.Outcome{}
 }
 
@@ -170,7 +171,12 @@ func TestDemoUnderFaults(t *testing.T) {
 	var faults sim.Faults
 	d, _ := demo(t, &faults)
 	for _, fault := range []sim.Fault{
-		{Kind: sim.Silent}, {Kind: sim.Held}, {Kind: sim.Half}, {Kind: sim.Garbled}, {Kind: sim.Echo}, {Kind: sim.Extra, Text: "hello"},
+		{Kind: sim.Silent},
+		{Kind: sim.Held},
+		{Kind: sim.Half},
+		{Kind: sim.Garbled},
+		{Kind: sim.Echo},
+		{Kind: sim.Extra, Text: "hello"},
 		{Kind: sim.Late, Delay: 600 * time.Millisecond},
 	} {
 		faults.Inject(fault)

@@ -65,10 +65,10 @@ func (s *Server) Serve(ctx context.Context, conn io.ReadWriteCloser) error {
 
 // ended hides errors that only say that somebody hung up.
 func ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil || errors.Is(err, io.EOF) {
-		return nil
-	}
-	if errors.Is(err, ErrUnplugged) {
+	switch {
+	case ctx.Err() != nil, errors.Is(err, io.EOF):
+		return nil //nolint:nilerr // Hanging up is how serving ends.
+	case errors.Is(err, ErrUnplugged):
 		return err
 	}
 	return fmt.Errorf("simulated instrument: %w", err)
