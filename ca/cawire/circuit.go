@@ -74,6 +74,17 @@ func (c *Circuit) ChannelBySID(sid uint32) *Channel { return c.bySID[sid] }
 // Subscription returns the subscription with this id, or nil.
 func (c *Circuit) Subscription(id uint32) *Subscription { return c.subs[id] }
 
+// Channels returns how many channels there are, Subscriptions how many
+// subscriptions, and Pending how many ids of requests wait for an answer: what
+// an owner needs to set limits.
+func (c *Circuit) Channels() int { return len(c.channels) }
+
+// Subscriptions: see Channels.
+func (c *Circuit) Subscriptions() int { return len(c.subs) }
+
+// Pending: see Channels.
+func (c *Circuit) Pending() int { return len(c.pending) }
+
 // Sent tells of a message that we are about to send.
 func (c *Circuit) Sent(m Message) error { return c.move(c.role, m) }
 

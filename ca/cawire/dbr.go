@@ -26,8 +26,7 @@ func AppendDBR(dst []byte, t Type, count uint32, m *Meta, v *Values) ([]byte, er
 	}
 	dst = m.append(dst, t)
 	dst = v.append(dst, t.Native(), int(count))
-	missing := Pad(int(size)) - (len(dst) - start)
-	return append(dst, make([]byte, missing)...), nil
+	return appendZeros(dst, Pad(int(size))-(len(dst)-start)), nil
 }
 
 // DecodeDBR reads a payload that AppendDBR or a peer has made. It fails with

@@ -75,10 +75,7 @@ func (m *Meta) append(dst []byte, t Type) []byte {
 			dst = binary.BigEndian.AppendUint16(dst, uint16(m.AckS))
 		}
 	}
-	for len(dst)-start < t.ValueOffset() {
-		dst = append(dst, 0)
-	}
-	return dst
+	return appendZeros(dst, t.ValueOffset()-(len(dst)-start))
 }
 
 func bit(b bool) uint16 {
@@ -99,7 +96,7 @@ func (m *Meta) appendDisplay(dst []byte, native Type, limits int) []byte {
 		for _, state := range states {
 			dst = appendText(dst, state, StateSize)
 		}
-		return append(dst, make([]byte, (MaxStates-len(states))*StateSize)...)
+		return appendZeros(dst, (MaxStates-len(states))*StateSize)
 	case DBRFloat, DBRDouble:
 		dst = binary.BigEndian.AppendUint16(dst, uint16(m.Precision))
 		dst = append(dst, 0, 0)

@@ -344,3 +344,19 @@ func TestDecodingLeavesOtherFieldsAlone(t *testing.T) {
 		t.Errorf("%+v %+v", m, v)
 	}
 }
+
+func TestPayloadsThatNoHeaderCanTell(t *testing.T) {
+	if b, err := AppendDBR([]byte("x"), DBRDouble, 1<<29, nil, &Values{}); err != ErrTooLarge || string(b) != "x" {
+		t.Errorf("4 GiB: %q, %v", b, err)
+	}
+}
+
+func TestFirstErrorOfAReaderSticks(t *testing.T) {
+	r := reader{buf: []byte{1, 2, 3}}
+	if r.uint16() != 0x0102 || r.uint32() != 0 || r.uint8() != 0 || r.float64() != 0 || r.take(0) != nil || r.err != ErrShortPayload {
+		t.Errorf("%+v", r)
+	}
+	if r := (reader{buf: []byte{1}}); r.take(-1) != nil || r.err != ErrShortPayload {
+		t.Errorf("%+v", r)
+	}
+}

@@ -55,7 +55,8 @@ func TestNamesOfAlarmsMasksAndRights(t *testing.T) {
 		Mask(0): "none", DBEValue | DBEAlarm: "value,alarm", Mask(15): "value,log,alarm,property",
 		Rights(0): "none", MayRead | MayWrite: "read,write",
 		Command(99): "COMMAND_99", Minor(13): "4.13", KindNone: "no message", Kind(200): "no message",
-		Client: "client", Side(0): "nobody",
+		Client: "client", Side(0): "nobody", OnCircuit: "circuit", OnDatagram: "datagram",
+		ChannelState(9): "state 9",
 	} {
 		if got.String() != want {
 			t.Errorf("%T: %q, want %q", got, got, want)

@@ -18,8 +18,8 @@ type Frame struct {
 //     frame holds the header, for an answer. Its payload is not looked at: to
 //     go on after ErrTooLarge, skip f.PayloadSize further bytes.
 //
-// limit is the largest payload that the caller wants to hold; base's default
-// is 16,384 bytes, from which its EPICS_CA_MAX_ARRAY_BYTES takes off.
+// limit is the largest payload that the caller wants to hold. (Base has
+// EPICS_CA_MAX_ARRAY_BYTES for that, and by default holds whatever comes.)
 func Next(buf []byte, limit uint32) (f Frame, n int, err error) {
 	h, n, err := DecodeHeader(buf)
 	if err != nil {

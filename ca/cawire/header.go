@@ -1,15 +1,20 @@
 package cawire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 const (
 	// ShortHeaderLen is the length of the usual header.
 	ShortHeaderLen = 16
 	// LongHeaderLen is the length of the header with 32-bit size and count.
 	LongHeaderLen = 24
-	// longMark stands in the 16-bit size field of a long header; a size or a
-	// count from here on needs one.
+	// longMark stands in the 16-bit size field of a long header; a padded size
+	// or a count from here on needs one.
 	longMark = 0xFFFF
+	// maxShortPayload is the largest payload that is below longMark when padded.
+	maxShortPayload = longMark &^ 7
 )
 
 // Header is what every message starts with. What Type, Count and the two
@@ -27,15 +32,7 @@ type Header struct {
 // its count is 0xFFFF or more. (Base may use that form for less, see
 // SPEC-NOTES.md, so a decoder must not conclude from the size.)
 func (h *Header) Long() bool {
-	return Pad(int(h.PayloadSize)) >= longMark || h.Count >= longMark
-}
-
-// Len returns the length of h's own encoding, 16 or 24.
-func (h *Header) Len() int {
-	if h.Long() {
-		return LongHeaderLen
-	}
-	return ShortHeaderLen
+	return h.PayloadSize > maxShortPayload || h.Count >= longMark
 }
 
 // Append appends h, with its payload size rounded up to a multiple of 8. For a
@@ -49,7 +46,7 @@ func (h *Header) Append(dst []byte, minor Minor) ([]byte, error) {
 		return dst, ErrLongHeader
 	}
 	padded := *h
-	padded.PayloadSize = uint32(Pad(int(h.PayloadSize)))
+	padded.PayloadSize = (h.PayloadSize + 7) &^ 7
 	return padded.appendAsIs(dst, h.Long()), nil
 }
 
@@ -105,9 +102,15 @@ func DecodeHeader(buf []byte) (h Header, n int, err error) {
 // Pad rounds n up to the next multiple of 8, to which payloads are padded.
 func Pad(n int) int { return (n + 7) &^ 7 }
 
-var zeros [8]byte
-
 // appendPad appends zero bytes until the length beyond start is a multiple of 8.
 func appendPad(dst []byte, start int) []byte {
-	return append(dst, zeros[:Pad(len(dst)-start)-(len(dst)-start)]...)
+	n := len(dst) - start
+	return appendZeros(dst, Pad(n)-n)
+}
+
+func appendZeros(dst []byte, n int) []byte {
+	start := len(dst)
+	dst = slices.Grow(dst, n)[:start+n]
+	clear(dst[start:])
+	return dst
 }

@@ -41,7 +41,7 @@ func (t Transport) String() string {
 }
 
 // Message is one message of the protocol, a pointer to one of this package's
-// structs. Its byte slices are borrowed: Decode lets them alias the frame's
+// structs; there are no others. Its byte slices are borrowed: Decode lets them alias the frame's
 // payload, so they last as long as the buffer does.
 type Message interface {
 	// Kind says which message this is, and so who may send it.

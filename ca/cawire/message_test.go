@@ -13,7 +13,7 @@ func examples() []Message {
 	payload := []byte("sixteen bytes...")
 	return []Message{
 		&Version{Priority: 7, Minor: 13},
-		&Version{Minor: 13, Priority: 1, Reserved: 1},
+		&Version{Minor: 13, Priority: 1, Sequence: 1},
 		&DatagramVersion{Minor: 13, HasSequence: true, Sequence: 0xFFFFFFFF},
 		&DatagramVersion{Minor: 10},
 		&SearchRequest{Reply: DontReply, Minor: 13, CID: 1, Name: []byte("a")},

@@ -1,11 +1,13 @@
 package cawire
 
 // Version opens a circuit, from both sides: a client sends it first of all, a
-// server as soon as it has accepted, without waiting for the client's.
+// server as soon as it has accepted, without waiting for the client's. libca
+// sends another before each SEARCH on a circuit, in the form of a datagram's:
+// with Priority 1, which is not meant as one, and a sequence number.
 type Version struct {
-	Priority uint16 // wanted by the client, 0 to MaxPriority; servers send 0 (base) or 1 (the specification)
+	Priority uint16 // wanted by the client, 0 to MaxPriority; servers send 0 (base) or 1 (caproto)
 	Minor    Minor
-	Reserved uint32 // base sends 0 and the specification says 1; nobody looks at it
+	Sequence uint32 // libca's before a SEARCH, else 0 (base) or 1 (caproto); servers ignore it
 }
 
 // Kind returns KindVersion.
@@ -13,14 +15,14 @@ func (*Version) Kind() Kind { return KindVersion }
 
 // Append appends the message.
 func (m *Version) Append(dst []byte, minor Minor) ([]byte, error) {
-	h := Header{Command: CmdVersion, Type: m.Priority, Count: uint32(m.Minor), Param1: m.Reserved}
+	h := Header{Command: CmdVersion, Type: m.Priority, Count: uint32(m.Minor), Param1: m.Sequence}
 	return appendMessage(dst, minor, h, nil)
 }
 
 // Decode sets m from a frame. It does not judge the priority; base closes the
 // circuit of a client whose priority is above MaxPriority.
 func (m *Version) Decode(f Frame) error {
-	*m = Version{Priority: f.Type, Minor: Minor(f.Count), Reserved: f.Param1}
+	*m = Version{Priority: f.Type, Minor: Minor(f.Count), Sequence: f.Param1}
 	return nil
 }
 

@@ -62,9 +62,7 @@ func (r *reader) float64() float64 {
 // bytes of its buffer there.
 func (r *reader) skip(n int) { r.take(n) }
 
-// text returns the bytes before the first NUL of the next n ones.
-func (r *reader) text(n int) []byte { return untilNUL(r.take(n)) }
-
+// untilNUL returns the bytes before the first NUL, or all.
 func untilNUL(b []byte) []byte {
 	for i, c := range b {
 		if c == 0 {

@@ -225,6 +225,12 @@ func TestCircuitKnowsWhatWasAgreed(t *testing.T) {
 	if c.State() != CircuitOpen || c.Minor() != 13 {
 		t.Errorf("%v, %v", c.State(), c.Minor())
 	}
+	if err := c.Received(&ReadNotifyRequest{SID: 100, IOID: 7}); err != nil {
+		t.Error(err)
+	}
+	if c.Channels() != 1 || c.Subscriptions() != 1 || c.Pending() != 1 {
+		t.Errorf("%d channels, %d subscriptions, %d pending", c.Channels(), c.Subscriptions(), c.Pending())
+	}
 	c.Close()
 	if ch.State != ChannelClosed || sub.State != SubscriptionClosed || c.Channel(1) != nil || c.State() != CircuitClosed {
 		t.Error("something is still open")

@@ -16,7 +16,7 @@ func cutText[T string | []byte](text T, n int) T {
 	}
 	// The character that n would cut through starts at most three bytes
 	// before it; go back only if it is a whole one that ends beyond n.
-	for start := n; start > n-utf8.UTFMax && start > 0; start-- {
+	for start := n; start >= 0 && start > n-utf8.UTFMax; start-- {
 		if utf8.RuneStart(text[start]) {
 			end := min(start+utf8.UTFMax, len(text))
 			if r, size := utf8.DecodeRune([]byte(text[start:end])); r != utf8.RuneError && start+size > n {
@@ -32,11 +32,7 @@ func cutText[T string | []byte](text T, n int) T {
 // fits behind it, and zeros.
 func appendText(dst []byte, text string, size int) []byte {
 	text = cutText(text, size-1)
-	dst = append(dst, text...)
-	for range size - len(text) {
-		dst = append(dst, 0)
-	}
-	return dst
+	return appendZeros(append(dst, text...), size-len(text))
 }
 
 // setText sets s to the text before the first NUL of b, and keeps s as it is
