@@ -26,6 +26,7 @@ type descriptorJSON struct {
 type typeJSON struct {
 	Kind      string      `json:"kind"`
 	Units     string      `json:"units,omitempty"`
+	Precision *int        `json:"precision,omitempty"`
 	Shape     []int       `json:"shape,omitempty"`
 	MaxLength int         `json:"max_length,omitempty"`
 	States    []stateJSON `json:"states,omitempty"`
@@ -57,7 +58,7 @@ func encodeDescriptor(d *gateway.Descriptor) ([]byte, error) {
 		Kind: d.Kind.String(), Access: d.Access.String(), Description: d.Description, Units: d.Units,
 		Shape: d.Shape, States: statesOf(&d.Type), PollSeconds: d.Poll.Seconds(), Annotations: d.Annotations,
 		Revision: d.Revision, Argument: typeOf(d.Argument), Result: typeOf(d.Result),
-		MaxLength: lengthOf(&d.Type),
+		MaxLength: lengthOf(&d.Type), Precision: precisionOf(&d.Type),
 		Limits: limitsOf(limitsJSON{
 			ControlLow: number(d.Control.Low), ControlHigh: number(d.Control.High),
 			DisplayLow: number(d.Display.Low), DisplayHigh: number(d.Display.High),
@@ -65,9 +66,6 @@ func encodeDescriptor(d *gateway.Descriptor) ([]byte, error) {
 			High: number(d.Alarm.High.Limit), HiHi: number(d.Alarm.HiHi.Limit),
 			Hysteresis: d.Alarm.Hysteresis,
 		}),
-	}
-	if d.PrecisionSet {
-		out.Precision = &d.Precision
 	}
 	return json.Marshal(out)
 }
@@ -78,8 +76,16 @@ func typeOf(t *gateway.Type) *typeJSON {
 	}
 	return &typeJSON{
 		Kind: t.Kind.String(), Units: t.Units, Shape: t.Shape, States: statesOf(t), MaxLength: lengthOf(t),
-		Limits: limitsOf(limitsJSON{ControlLow: number(t.Control.Low), ControlHigh: number(t.Control.High)}),
+		Precision: precisionOf(t),
+		Limits:    limitsOf(limitsJSON{ControlLow: number(t.Control.Low), ControlHigh: number(t.Control.High)}),
 	}
+}
+
+func precisionOf(t *gateway.Type) *int {
+	if !t.PrecisionSet {
+		return nil
+	}
+	return &t.Precision
 }
 
 // lengthOf tells the capacity of what has one.

@@ -23,9 +23,6 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 		}
 	}()
 	ctx.Response.Header.SetCanonical([]byte(fiber.HeaderXContentTypeOptions), []byte("nosniff"))
-	if s.listener.ending.Load() {
-		ctx.SetConnectionClose()
-	}
 	switch {
 	case s.listener.count.Load() > int64(s.cfg.Connections):
 		ctx.SetConnectionClose()
@@ -36,6 +33,9 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 		s.answer(ctx, p)
 	default:
 		s.routed(ctx)
+	}
+	if s.listener.ending.Load() {
+		ctx.SetConnectionClose()
 	}
 }
 

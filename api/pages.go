@@ -34,7 +34,12 @@ func (s *Server) pages() {
 	s.app.Get("/index.css", pageOf("index.css", "text/css; charset=utf-8"))
 	docs := adaptor.HTTPHandler(v5emb.New("polygate", "/api/v1/openapi.json", "/docs/"))
 	s.app.Get("/docs", func(c *fiber.Ctx) error { return c.Redirect("/docs/", fiber.StatusMovedPermanently) })
-	s.app.Get("/docs/*", docs)
+	s.app.Get("/docs/*", func(c *fiber.Ctx) error {
+		if err := docs(c); err != nil || c.Response().StatusCode() != fiber.StatusNotFound {
+			return err
+		}
+		return fiber.ErrNotFound
+	})
 }
 
 // page forbids everything that a page does not need: foreign scripts, frames.

@@ -255,3 +255,5 @@ func (w *world) decode(text string, into any) {
 }
 
 func nan() float64 { return math.NaN() }
+
+var noLog = zerolog.Nop()
