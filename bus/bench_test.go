@@ -70,3 +70,18 @@ func BenchmarkFlood(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/batch, "ns/update")
 }
+
+// BenchmarkLateHub is the time from an announcement of 10,000 attributes to its
+// last piece at a hub, over TCP: what a hub that joins late waits for, beside its
+// own work.
+func BenchmarkLateHub(b *testing.B) {
+	broker := bustest.Broker(b, embedded.Options{Listen: "127.0.0.1:0"})
+	driver, hub := dial(b, broker.URL()), listen(b, dial(b, broker.URL()))
+	a := announcement(10_000, 20)
+	for b.Loop() {
+		must(b, driver.Announce(a))
+		for piece := next[*gateway.Announcement](hub); piece.Piece+1 < piece.Pieces; {
+			piece = next[*gateway.Announcement](hub)
+		}
+	}
+}

@@ -48,7 +48,8 @@ type TLS struct {
 	Key  string `yaml:"key,omitempty"`
 }
 
-// Validate reports everything that is wrong, or nil. It reads no files.
+// Validate reports everything that is wrong, or nil; each part of the error
+// begins with the key that it is about. It reads no files.
 func (c *Config) Validate() error {
 	var errs []error
 	complain := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -64,24 +65,34 @@ func (c *Config) Validate() error {
 		if c.MaxPayload != 0 {
 			complain("max_payload: a NATS outside has its own limit")
 		}
-	} else if c.Credentials != "" || c.NKey != "" || c.TLS != (TLS{}) {
-		complain("credentials, nkey and tls are for a NATS outside: set url")
+	} else {
+		for _, outside := range []struct {
+			key string
+			set bool
+		}{{"credentials", c.Credentials != ""}, {"nkey", c.NKey != ""}, {"tls", c.TLS != (TLS{})}} {
+			if outside.set {
+				complain("%s: this is for a NATS outside: set url", outside.key)
+			}
+		}
 	}
 	if c.Prefix != "" {
 		for _, segment := range strings.Split(c.Prefix, ".") {
 			if err := gateway.CheckSegment(segment); err != nil {
-				complain("prefix %q: %w", gateway.Quotable(c.Prefix), err)
+				complain("prefix: %q: %w", gateway.Quotable(c.Prefix), err)
 			}
 		}
 	}
-	ways := 0
-	for _, set := range []bool{c.Credentials != "", c.NKey != "", c.User != "", c.Token != ""} {
-		if set {
-			ways++
+	identity := ""
+	for _, way := range []struct {
+		key string
+		set bool
+	}{{"credentials", c.Credentials != ""}, {"nkey", c.NKey != ""}, {"user", c.User != ""}, {"token", c.Token != ""}} {
+		switch {
+		case way.set && identity != "":
+			complain("%s: %s is set, too: one of them says who we are", way.key, identity)
+		case way.set:
+			identity = way.key
 		}
-	}
-	if ways > 1 {
-		complain("credentials, nkey, user and token: set one of them")
 	}
 	if c.Password != "" && c.User == "" {
 		complain("password: there is no user")

@@ -1,7 +1,6 @@
 package bus
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/polygate/gateway"
@@ -63,13 +62,13 @@ func (c *Conn) Update(u *gateway.Update) error {
 		return gateway.Errorf(gateway.KindMalformed, "update of %s: %w", u.Device, err)
 	}
 	subject, head, limit := c.subjects.update(u.Device), len(buf), int(c.limit.Load())
-	var refused error
+	var refused refusals
 	inMessage := 0
 	for i := range u.Samples {
 		start := len(buf)
 		var err error
 		if buf, err = appendSample(buf, &u.Samples[i], limit-head); err != nil {
-			refused = errors.Join(refused, err)
+			refused.add(err)
 		}
 		if inMessage++; len(buf) > limit || inMessage > proto.MaxSamples {
 			if err := c.publish(subject, "", buf[:start]); err != nil {
@@ -83,14 +82,34 @@ func (c *Conn) Update(u *gateway.Update) error {
 	if err := c.publish(subject, "", buf); err != nil {
 		return err
 	}
-	return wrapRefused(refused, u.Device)
+	return refused.err(u.Device)
 }
 
-func wrapRefused(refused error, device string) error {
-	if refused == nil {
-		return nil
+// refusals count what could not be sent as it is.
+type refusals struct {
+	first error
+	n     int
+}
+
+func (r *refusals) add(err error) {
+	if err == nil {
+		return
 	}
-	return gateway.Errorf(gateway.KindOf(refused), "device %s: %w", device, refused)
+	if r.n == 0 {
+		r.first = err
+	}
+	r.n++
+}
+
+func (r *refusals) err(device string) error {
+	switch r.n {
+	case 0:
+		return nil
+	case 1:
+		return gateway.Errorf(gateway.KindOf(r.first), "device %s: %w", device, r.first)
+	default:
+		return gateway.Errorf(gateway.KindOf(r.first), "device %s: %d times; first: %w", device, r.n, r.first)
+	}
 }
 
 // appendSample appends a sample, or one that stands for it if it takes more
@@ -176,17 +195,16 @@ func (c *Conn) Announce(a *gateway.Announcement) error {
 	}
 	head := *a
 	head.Piece, head.Pieces, head.Offset = len(a.Attributes), len(a.Attributes)+1, uint32(len(a.Attributes))
-	headSize, err := proto.AppendAnnouncementHead(nil, &head) // as long as a head can be
+	buf, err := proto.AppendAnnouncementHead(nil, &head) // as long as a head can be
 	if err != nil {
 		return gateway.Errorf(gateway.KindMalformed, "announcement of %s: %w", a.Device, err)
 	}
-	room := int(c.limit.Load()) - len(headSize)
+	room := int(c.limit.Load()) - len(buf)
 	body, cuts, refused, err := appendAttributes(a.Attributes, room)
 	if err != nil {
 		return gateway.Errorf(gateway.KindOf(err), "announcement of %s: %w", a.Device, err)
 	}
 	subject := c.subjects.announce(a.Device)
-	var buf []byte
 	head.Pieces, head.Offset = len(cuts), 0
 	start := 0
 	for i, cut := range cuts {
@@ -194,13 +212,14 @@ func (c *Conn) Announce(a *gateway.Announcement) error {
 		if buf, err = proto.AppendAnnouncementHead(buf[:0], &head); err != nil {
 			return gateway.Errorf(gateway.KindMalformed, "announcement of %s: %w", a.Device, err)
 		}
-		if err := c.publish(subject, "", append(buf, body[start:cut.end]...)); err != nil {
+		buf = append(buf, body[start:cut.end]...)
+		if err := c.publish(subject, "", buf); err != nil {
 			return err
 		}
 		start = cut.end
 		head.Offset += uint32(cut.attributes)
 	}
-	return wrapRefused(refused, a.Device)
+	return refused.err(a.Device)
 }
 
 // A cut is where a piece of an announcement ends.
@@ -212,15 +231,15 @@ type cut struct {
 // appendAttributes encodes all attributes and says where to cut between them.
 // There is always one piece. Refused are samples that were replaced; the error
 // is about a descriptor that cannot be sent.
-func appendAttributes(attributes []gateway.Announced, room int) (body []byte, cuts []cut, refused, err error) {
+func appendAttributes(attributes []gateway.Announced, room int) (body []byte, cuts []cut, refused refusals, err error) {
 	pieceStart, inPiece := 0, 0
 	for i := range attributes {
 		start := len(body)
 		var why error
 		if body, why, err = appendAttribute(body, &attributes[i], room); err != nil {
-			return nil, nil, nil, err
+			return nil, nil, refused, err
 		}
-		refused = errors.Join(refused, why)
+		refused.add(why)
 		if len(body)-pieceStart > min(room, pieceSize) && inPiece > 0 {
 			cuts = append(cuts, cut{end: start, attributes: inPiece})
 			pieceStart, inPiece = start, 0
