@@ -54,6 +54,7 @@ var rules = []rule{
 	{"cmd/gateway/...", []string{"*"}, "the one place that knows concrete drivers and frontends"},
 	{"bench/...", []string{"*"}, "measures everything"},
 	{"e2e/...", []string{"*"}, "runs everything"},
+	{"test/rig", nil, "runs the built program from outside, and knows nothing of what is in it"},
 }
 
 // Only these packages may import what is named: a dependency that is costly
