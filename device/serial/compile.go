@@ -22,7 +22,8 @@ type plan struct {
 	ignore    []*stream.Format
 	refusals  []*stream.Format
 
-	inTerminator, outTerminator []byte
+	in            framing
+	outTerminator []byte
 
 	replyTimeout, readTimeout, quietTime, writeDelay time.Duration
 
@@ -155,8 +156,9 @@ func (k *compiler) line() {
 		p.model.Info.Annotations = map[string]string{describe.AnnotationCAPrefix: c.CA.Prefix}
 	}
 	p.outTerminator = k.terminator(c.OutTerminator, "out_terminator")
-	p.inTerminator = k.terminator(c.InTerminator, "in_terminator")
-	if c.Terminator == nil && c.InTerminator == nil {
+	p.in = framing{terminator: k.terminator(c.InTerminator, "in_terminator"), check: c.CheckBytes, length: c.ReplyLength}
+	k.framing()
+	if c.Terminator == nil && c.InTerminator == nil && c.ReplyLength == 0 {
 		k.root.Warnf(`no terminator is set: a reply ends when the line is silent. Most instruments want terminator: "\r\n"; write in_terminator: "" if this is meant`)
 	}
 	p.replyTimeout = k.duration(c.ReplyTimeout, DefaultReplyTimeout, "reply_timeout")
@@ -174,6 +176,30 @@ func (k *compiler) line() {
 	}
 	for i, text := range c.Refusals {
 		p.refusals = append(p.refusals, k.pattern(text, k.root.In("refusals", fmt.Sprint(i)))...)
+	}
+}
+
+// framing reports ends of replies that contradict each other.
+func (k *compiler) framing() {
+	c, in := k.config, &k.plan.in
+	if c.CheckBytes < 0 || c.CheckBytes > 16 {
+		k.root.In("check_bytes").Errorf("%d check bytes: want 0 to 16", c.CheckBytes)
+	}
+	if c.CheckBytes > 0 && len(in.terminator) == 0 {
+		k.root.In("check_bytes").Errorf("check bytes stand behind a terminator, and replies have none")
+	}
+	if c.ReplyLength < 0 || c.ReplyLength > maxFrame {
+		k.root.In("reply_length").Errorf("%d bytes: want 1 to %d", c.ReplyLength, maxFrame)
+	}
+	if c.ReplyLength > 0 && len(in.terminator) > 0 {
+		k.root.In("reply_length").Errorf("replies end with their terminator or after a length, not both: write in_terminator: \"\"")
+	}
+}
+
+// listens reports a listener on a line whose ends only silence marks.
+func (k *compiler) listens(at describe.Place) {
+	if k.plan.in.silence() {
+		at.Errorf("what comes unasked needs an end that can be seen: in_terminator or reply_length")
 	}
 }
 

@@ -25,6 +25,13 @@ type Config struct {
 	Terminator    *string `yaml:"terminator" json:"terminator,omitempty"`
 	OutTerminator *string `yaml:"out_terminator" json:"out_terminator,omitempty"`
 	InTerminator  *string `yaml:"in_terminator" json:"in_terminator,omitempty"`
+	// CheckBytes is how many bytes follow behind the terminator of a reply, as
+	// a checksum does. The terminator and they are then part of what a reply's
+	// format sees: "\x02PV%f\x03%<xor>".
+	CheckBytes int `yaml:"check_bytes" json:"check_bytes,omitempty"`
+	// ReplyLength is the fixed length of all replies, in bytes, where they
+	// have no terminator. A pause of the read timeout begins another reply.
+	ReplyLength int `yaml:"reply_length" json:"reply_length,omitempty"`
 
 	// ReplyTimeout is how long a reply may take to begin (default 1s),
 	// ReadTimeout how long it may pause once it has begun (default 100ms).

@@ -13,8 +13,8 @@ import (
 // head is the line that most tests speak: short timeouts, CR LF.
 const head = `
 terminator: "\r\n"
-reply_timeout: 200ms
-read_timeout: 60ms
+reply_timeout: 400ms
+read_timeout: 100ms
 quiet_time: 60ms
 `
 

@@ -5,14 +5,25 @@ import "bytes"
 // maxFrame is the longest line that is waited for. What is longer is noise.
 const maxFrame = 1 << 20
 
+// A framing is how lines end: with a terminator and so many check bytes behind
+// it, after a fixed length, or, if it is zero, in silence.
+type framing struct {
+	terminator []byte
+	check      int
+	length     int
+}
+
+// silence reports whether only silence ends a line.
+func (f *framing) silence() bool { return len(f.terminator) == 0 && f.length == 0 }
+
 // A framer cuts what arrives into lines. Where the borders between the pieces
 // fall has no meaning. Without a terminator there are no lines: the whole is
 // taken when the line fell silent.
 type framer struct {
-	terminator []byte
-	buf        []byte
-	start      int // of the line that is not complete, in buf
-	scanned    int // up to where it holds no terminator
+	framing
+	buf     []byte
+	start   int // of the line that is not complete, in buf
+	scanned int // up to where it holds no terminator
 }
 
 // add appends what arrived. Lines that next returned are no longer valid.
@@ -24,11 +35,20 @@ func (f *framer) add(piece []byte) {
 	f.buf = append(f.buf, piece...)
 }
 
-// next returns the next complete line, without its terminator. It is valid
-// until the next add.
+// next returns the next complete line, without its terminator unless check
+// bytes follow that. It is valid until the next add.
 func (f *framer) next() (line []byte, ok bool) {
-	if len(f.terminator) == 0 {
+	switch {
+	case f.silence():
 		return nil, false
+	case f.length > 0:
+		if len(f.rest()) < f.length {
+			return nil, false
+		}
+		line = f.rest()[:f.length]
+		f.start += f.length
+		f.scanned = f.start
+		return line, true
 	}
 	i := bytes.Index(f.buf[f.scanned:], f.terminator)
 	if i < 0 {
@@ -36,9 +56,16 @@ func (f *framer) next() (line []byte, ok bool) {
 		f.scanned = max(f.start, len(f.buf)-len(f.terminator)+1)
 		return nil, false
 	}
-	line = f.buf[f.start : f.scanned+i]
-	f.start = f.scanned + i + len(f.terminator)
-	f.scanned = f.start
+	end := f.scanned + i + len(f.terminator) + f.check
+	if end > len(f.buf) {
+		f.scanned += i // The check bytes are still to come.
+		return nil, false
+	}
+	line = f.buf[f.start:end]
+	if f.check == 0 {
+		line = line[:len(line)-len(f.terminator)]
+	}
+	f.start, f.scanned = end, end
 	return line, true
 }
 

@@ -8,8 +8,8 @@ import (
 )
 
 // lines feeds pieces to a framer and returns what it makes of them.
-func lines(terminator string, pieces ...string) (complete []string, rest string) {
-	f := framer{terminator: []byte(terminator)}
+func lines(how framing, pieces ...string) (complete []string, rest string) {
+	f := framer{framing: how}
 	for _, piece := range pieces {
 		f.add([]byte(piece))
 		for {
@@ -23,24 +23,30 @@ func lines(terminator string, pieces ...string) (complete []string, rest string)
 	return complete, string(f.rest())
 }
 
+func ends(terminator string) framing { return framing{terminator: []byte(terminator)} }
+
 func TestFramerSplitAtEveryByte(t *testing.T) {
 	tests := []struct {
-		name, terminator, input string
-		want                    []string
-		rest                    string
+		name  string
+		how   framing
+		input string
+		want  []string
+		rest  string
 	}{
-		{"SD-11 three bytes", "\r\r\r", "run\r\r\ra\rb\r\r\r9\r\rz\r\r\r", []string{"run", "a\rb", "9\r\rz"}, ""},
-		{"SD-11 more of the terminator than it takes", "\r\r\r", "a\r\r\r\rb", []string{"a"}, "\rb"},
-		{"SD-12 two lines and a half", "\r\n", "ch=7\r\n\r\nch=8\r\nch", []string{"ch=7", "", "ch=8"}, "ch"},
-		{"SD-22 NUL bytes are data", "\n", "\x00\x009\n", []string{"\x00\x009"}, ""},
-		{"terminator that overlaps itself", "abab", "xababab", []string{"x"}, "ab"},
-		{"no terminator", "", "abc", nil, "abc"},
+		{"SD-11 three bytes", ends("\r\r\r"), "run\r\r\ra\rb\r\r\r9\r\rz\r\r\r", []string{"run", "a\rb", "9\r\rz"}, ""},
+		{"SD-11 more of the terminator than it takes", ends("\r\r\r"), "a\r\r\r\rb", []string{"a"}, "\rb"},
+		{"SD-12 two lines and a half", ends("\r\n"), "ch=7\r\n\r\nch=8\r\nch", []string{"ch=7", "", "ch=8"}, "ch"},
+		{"SD-22 NUL bytes are data", ends("\n"), "\x00\x009\n", []string{"\x00\x009"}, ""},
+		{"terminator that overlaps itself", ends("abab"), "xababab", []string{"x"}, "ab"},
+		{"no terminator", framing{}, "abc", nil, "abc"},
+		{"check bytes behind the terminator", framing{terminator: []byte("\x03"), check: 2}, "a\x03\x03\x03b\x03cdx", []string{"a\x03\x03\x03", "b\x03cd"}, "x"},
+		{"fixed length", framing{length: 3}, "abcdefg", []string{"abc", "def"}, "g"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			check := func(pieces ...string) {
 				t.Helper()
-				got, rest := lines(test.terminator, pieces...)
+				got, rest := lines(test.how, pieces...)
 				if !slices.Equal(got, test.want) || rest != test.rest {
 					t.Errorf("%q: got %q and %q, want %q and %q", pieces, got, rest, test.want, test.rest)
 				}
@@ -62,7 +68,7 @@ func FuzzFramer(f *testing.F) {
 		if len(terminator) == 0 {
 			return
 		}
-		fr := framer{terminator: terminator}
+		fr := framer{framing: framing{terminator: terminator}}
 		var again []byte
 		n := 0
 		for piece := range slices.Chunk(input, int(size)+1) {

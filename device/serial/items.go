@@ -29,6 +29,7 @@ func (k *compiler) attribute(e *entry[Attribute]) {
 		k.withoutRead(a, at)
 	}
 	if a.Listen != "" {
+		k.listens(at.In("listen"))
 		if f := k.format(a.Listen, a, stream.In, at.In("listen")); f != nil {
 			if t, ok := k.single(f, it.codec, index, at.In("listen")); ok {
 				k.plan.listeners = append(k.plan.listeners, t)
@@ -206,6 +207,7 @@ func (k *compiler) query(e *entry[Query]) {
 	text, key := q.Reply, "reply"
 	if q.Listen != "" {
 		text, key = q.Listen, "listen"
+		k.listens(at.In(key))
 	}
 	if (q.Read == "") == (q.Listen == "") {
 		at.Errorf("a query has either read and reply, or listen")

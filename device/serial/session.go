@@ -31,7 +31,7 @@ type session struct {
 }
 
 func newSession(p *plan, out device.Sink) *session {
-	return &session{plan: p, out: out, up: make(chan struct{}), in: framer{terminator: p.inTerminator}}
+	return &session{plan: p, out: out, up: make(chan struct{}), in: framer{framing: p.in}}
 }
 
 func (s *session) close() { s.closed.Do(s.user.Close) }
@@ -63,8 +63,7 @@ func (s *session) onBytes(b []byte, at time.Time) {
 		}
 		s.heard(line, at, true)
 	}
-	if len(s.in.terminator) == 0 || s.in.overflow() {
-		s.heard(s.in.rest(), at, true)
+	if s.in.silence() || s.in.overflow() {
 		s.in.reset()
 	}
 }

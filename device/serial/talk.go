@@ -53,7 +53,9 @@ func (t *talk) end() {
 func (t *talk) unsolicited(line []byte) {
 	if !t.session.heard(line, t.session.lastAt, false) {
 		t.conn.PassOn(line, t.session.lastAt)
-		t.conn.PassOn(t.plan.inTerminator, t.session.lastAt)
+		if t.in.check == 0 {
+			t.conn.PassOn(t.in.terminator, t.session.lastAt)
+		}
 	}
 }
 
@@ -115,7 +117,7 @@ func (t *talk) next(deadline time.Time) ([]byte, error) {
 			}
 			line := t.in.rest()
 			t.in.reset()
-			if len(t.in.terminator) == 0 {
+			if t.in.silence() {
 				return line, nil
 			}
 			return line, errStopped

@@ -56,9 +56,9 @@ func (w *witness) answer(request string) (string, bool) {
 func TestTorture(t *testing.T) {
 	r := plugFor(t, *tortureTime+limit, `
 terminator: "\r\n"
-reply_timeout: 60ms
-read_timeout: 25ms
-quiet_time: 30ms
+reply_timeout: 100ms
+read_timeout: 40ms
+quiet_time: 100ms
 refusals: ["ERR %*d"]
 attributes:
   b1: {kind: int64, read: "B1?", reply: "%d", poll: 1s}
@@ -123,7 +123,7 @@ func randomFault(random *rand.Rand) devicetest.Fault {
 		return devicetest.Fault{Raw: "ERR 7\r\n"}
 	}
 	until := make(chan struct{})
-	time.AfterFunc(time.Duration(random.IntN(110))*time.Millisecond, func() { close(until) })
+	time.AfterFunc(time.Duration(random.IntN(150))*time.Millisecond, func() { close(until) })
 	return devicetest.Fault{Until: until}
 }
 
