@@ -111,6 +111,23 @@ func TestSingleSilentPollIsNotTheDevice(t *testing.T) {
 	})
 }
 
+// A device that speaks by itself is not away, even if it never answers.
+func TestUnansweredPollsOfATalkingDevice(t *testing.T) {
+	script, silent := answering(model())
+	start(t, script, device.Options{}, func(r *rig) {
+		silent.set([]int{0})
+		r.script.Out().Lost(device.ErrLost)
+		after(time.Second)
+		for range 20 {
+			r.script.Out().Deliver([]device.Reading{good(temperature, gateway.Of(1.0))})
+			after(5 * time.Second)
+		}
+		if n := count(script.Calls(), "connect"); n != 2 || !r.state().Connected {
+			t.Errorf("connected %d times, state %+v", n, r.state())
+		}
+	})
+}
+
 // A link that is gone costs little: back-off, one line, one state.
 func TestSD04LostLinkBacksOff(t *testing.T) {
 	script, _ := answering(model())
@@ -146,6 +163,22 @@ func TestSD04LostLinkBacksOff(t *testing.T) {
 		after(time.Second)
 		if state := r.state(); !state.Connected || !state.Since.After(since) || r.log.lines() != before+1 {
 			t.Errorf("state %+v, log:\n%s", state, r.log.text())
+		}
+	})
+}
+
+func TestNextOutageIsLoggedAtOnce(t *testing.T) {
+	script, _ := answering(model())
+	start(t, script, device.Options{}, func(r *rig) {
+		for range 2 {
+			lines := r.log.lines()
+			r.script.Out().Lost(device.ErrLost)
+			after(time.Second)
+			if n := r.log.lines() - lines; n != 2 {
+				t.Errorf("%d lines of a loss and a return:\n%s", n, r.log.text())
+			}
+			r.script.Out().Lost(device.ErrLost) // and again, which is part of it
+			after(2 * time.Minute)
 		}
 	})
 }
@@ -297,9 +330,9 @@ func TestRivalMakesItStandDown(t *testing.T) {
 	start(t, g.script, device.Options{Heartbeat: time.Second}, func(r *rig) {
 		own := r.bus.Owner()
 		rival := func(term uint64) gateway.Owner { return gateway.Owner{Device: "oven", Instance: "rival", Term: term} }
+		states := countMessages[*gateway.DeviceState](r.bus.Messages())
 		r.bus.Rival(own)
 		r.bus.Rival(rival(own.Term - 1))
-		states := countMessages[*gateway.DeviceState](r.bus.Messages())
 		synctest.Wait()
 		if n := countMessages[*gateway.DeviceState](r.bus.Messages()); n != states+1 {
 			t.Errorf("it did not tell a rival of a lower term who owns the device")
@@ -459,10 +492,17 @@ func TestDescribeIsCoalesced(t *testing.T) {
 		if n := countMessages[*gateway.Announcement](r.bus.Messages()) - before; n < 1 || n > 2 {
 			t.Errorf("%d announcements", n)
 		}
-		r.bus.Describe()
-		synctest.Wait()
-		if n := countMessages[*gateway.Announcement](r.bus.Messages()) - before; n < 2 {
-			t.Error("a hub that asks alone must wait")
+		before = countMessages[*gateway.Announcement](r.bus.Messages())
+		for want := range 2 {
+			// The first is answered at once, those that follow hard upon it together.
+			for range 10 {
+				r.bus.Describe()
+				synctest.Wait()
+			}
+			if n := countMessages[*gateway.Announcement](r.bus.Messages()) - before; n != 1+want {
+				t.Errorf("%d announcements, want %d", n, 1+want)
+			}
+			after(20 * time.Millisecond)
 		}
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -118,7 +117,8 @@ type Supervisor struct {
 }
 
 // New makes the supervisor of device name. It asks the driver for its model and
-// reports every mistake in it at once. It opens nothing and starts nothing.
+// reports every mistake in it at once. It opens nothing and starts nothing. The
+// descriptors of the model are published as they are, once their revision is set.
 func New(name string, d Driver, bus Bus, opts Options) (*Supervisor, error) {
 	model := d.Model()
 	if err := checkModel(name, &model); err != nil {
@@ -146,11 +146,11 @@ func New(name string, d Driver, bus Bus, opts Options) (*Supervisor, error) {
 		polls:    make([]pollState, len(model.Polls)),
 		since:    now, words: "not started",
 	}
-	descriptors := slices.Clone(model.Attributes)
-	for i := range descriptors {
-		descriptors[i].Revision = s.revision
-		s.byPath[descriptors[i].Path] = i
-		s.attrs[i] = newAttribute(&descriptors[i], now)
+	for i := range model.Attributes {
+		d := &model.Attributes[i]
+		d.Revision = s.revision
+		s.byPath[d.Path] = i
+		s.attrs[i] = newAttribute(d, now)
 	}
 	return s, nil
 }

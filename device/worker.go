@@ -116,8 +116,6 @@ func (w *worker) nextPut() (*queued, error) {
 		return nil, w.lost
 	case w.quiet.silent && w.quiet.streak == 0:
 		return nil, errReconnect
-	case w.phase != phaseServing:
-		return nil, nil
 	}
 	p := w.queue.pop()
 	w.running = p != nil
