@@ -68,7 +68,7 @@ var homes = []struct{ imported, home, why string }{
 	{"go.yaml.in/yaml/v4", "internal/config bus device/describe device/serial device/sim device/link api ca cmd/gateway", "types of the configuration with several forms, and their reader"},
 	{"github.com/spf13/cobra", "cmd/gateway", "the command line"},
 	{"github.com/prometheus/client_golang", "internal/ops cmd/gateway", "parts keep plain counters"},
-	{"os/exec", "bench", "the gateway starts no programs"},
+	{"os/exec", "bench test/rig", "the gateway starts no programs"},
 }
 
 func TestArrowsPointDownwardsOnly(t *testing.T) {
