@@ -360,3 +360,19 @@ func TestFirstErrorOfAReaderSticks(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// Base leaves old bytes of its buffer where the structures have holes.
+func TestHolesInStructuresAreZero(t *testing.T) {
+	dirty := bytes.Repeat([]byte{0xAA}, 4096)[:0]
+	for typ, hole := range map[Type][2]int{
+		DBRStsChar: {4, 5}, DBRStsDouble: {4, 8}, DBRTimeShort: {12, 14}, DBRTimeEnum: {12, 14}, DBRTimeChar: {12, 15},
+		DBRTimeDouble: {12, 16}, DBRGrFloat: {6, 8}, DBRGrDouble: {6, 8}, DBRGrChar: {18, 19},
+		DBRCtrlFloat: {6, 8}, DBRCtrlDouble: {6, 8}, DBRCtrlChar: {20, 21},
+	} {
+		m, v := exampleMeta(), exampleValues()
+		b, err := AppendDBR(dirty, typ, 1, &m, &v)
+		if err != nil || len(bytes.Trim(b[hole[0]:hole[1]], "\x00")) != 0 {
+			t.Errorf("%v: %x, %v", typ, b, err)
+		}
+	}
+}

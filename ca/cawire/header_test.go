@@ -103,6 +103,13 @@ func TestCA22MisalignedPayload(t *testing.T) {
 	if err != ErrMisaligned || n != ShortHeaderLen || f.Header != write || f.Payload != nil {
 		t.Errorf("%+v, %d, %v", f, n, err)
 	}
+	for size := range uint32(17) {
+		h := Header{Command: CmdWrite, PayloadSize: size}
+		_, _, err := Next(append(h.appendAsIs(nil, false), make([]byte, 24)...), 1<<20)
+		if aligned := size == 0 || size == 8 || size == 16; aligned != (err == nil) {
+			t.Errorf("size %d: %v", size, err)
+		}
+	}
 	// It is broken before the payload is there, and however big it claims to be.
 	if _, _, err := Next(b[:16], 0); err != ErrMisaligned {
 		t.Errorf("header alone: %v", err)

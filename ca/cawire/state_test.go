@@ -291,3 +291,18 @@ func TestDatagrams(t *testing.T) {
 		t.Error("reply without version")
 	}
 }
+
+// The client creates a channel again with the cid that it had, and so has
+// heard that the old one is gone: then nothing more comes for the old sid.
+func TestServerForgetsAGoneChannelThatIsCreatedAgain(t *testing.T) {
+	c := play(t, Server, after(subscribed, step{Server, &ServerDisconn{CID: 1}, false}))
+	if c.ChannelBySID(100) == nil {
+		t.Error("the old sid is forgotten too early")
+	}
+	if err := c.Received(&CreateChanRequest{CID: 1, Name: []byte("a")}); err != nil {
+		t.Fatal(err)
+	}
+	if c.ChannelBySID(100) != nil || c.Channels() != 1 {
+		t.Error("the old sid is still known")
+	}
+}
