@@ -143,8 +143,12 @@ func standIn(s *gateway.Sample, why error) *gateway.Sample {
 	if s == nil {
 		return nil
 	}
+	mask := s.Mask
+	if mask != 0 {
+		mask |= gateway.MaskAlarm
+	}
 	return &gateway.Sample{
-		Time: s.Time, LastGood: s.LastGood, Seq: s.Seq, Mask: s.Mask,
+		Time: s.Time, LastGood: s.LastGood, Seq: s.Seq, Mask: mask,
 		Alarm: gateway.Alarm{Severity: gateway.Invalid, Status: gateway.StatusLink, Text: "not sent: " + why.Error()},
 	}
 }

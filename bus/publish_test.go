@@ -1,6 +1,8 @@
 package bus_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polygate/gateway"
+	"github.com/polygate/gateway/bus"
 	"github.com/polygate/gateway/bus/bustest"
 	"github.com/polygate/gateway/bus/embedded"
 )
@@ -122,7 +125,7 @@ func TestBUS04TooLargeHarmsOnlyItself(t *testing.T) {
 			t.Errorf("sample %d: %+v", i, s)
 		}
 	}
-	if s := got.Samples[1].Sample; s.Value.Known() || s.Alarm.Severity != gateway.Invalid || s.Seq != 2 {
+	if s := got.Samples[1].Sample; s.Value.Known() || s.Alarm.Severity != gateway.Invalid || s.Seq != 2 || s.Mask&gateway.MaskAlarm == 0 {
 		t.Errorf("what stands for the waveform: %+v", s)
 	}
 
@@ -222,5 +225,24 @@ func TestBadTextIsReplacedByAnAlarm(t *testing.T) {
 	wantKind(t, conn.Update(update(oven, gateway.Of("K\xe4lte"), 1)), gateway.KindMalformed)
 	if s := next[*gateway.Update](hub).Samples[0].Sample; s.Value.Known() || s.Alarm.Severity != gateway.Invalid {
 		t.Errorf("%+v", s)
+	}
+}
+
+func TestReceiveCanBeWokenAndEnded(t *testing.T) {
+	conn := bustest.New(t)
+	hub := listen(t, conn)
+	wake := make(chan struct{}, 1)
+	wake <- struct{}{}
+	if m, err := hub.Receive(t.Context(), wake); m != nil || err != nil {
+		t.Errorf("woken: %v, %v", m, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if m, err := hub.Receive(ctx, wake); m != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("ended: %v, %v", m, err)
+	}
+	hub.Close()
+	if m, err := hub.Receive(t.Context(), wake); m != nil || !errors.Is(err, bus.ErrClosed) {
+		t.Errorf("closed: %v, %v", m, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -51,8 +52,8 @@ func TestBUS09StoppedUnderLoadAHundredTimes(t *testing.T) {
 	goleak.VerifyNone(t)
 }
 
-// runUnderLoad publishes over two connections, one of them over TCP, and closes
-// them in the middle of it.
+// runUnderLoad publishes over two connections, one of them over TCP, as fast as
+// a hub receives, and closes them in the middle of it.
 func runUnderLoad(t *testing.T, broker *embedded.Broker) {
 	t.Helper()
 	inside, err := bus.Connect(t.Context(), bus.Options{Broker: broker, Logger: zerolog.Nop()})
@@ -61,23 +62,44 @@ func runUnderLoad(t *testing.T, broker *embedded.Broker) {
 	must(t, err)
 	hub, err := inside.Subscribe()
 	must(t, err)
-	stopped := make(chan struct{}, 2)
-	for _, conn := range []*bus.Conn{inside, outside} {
-		go func() {
-			for conn.Update(update()) == nil {
+
+	const underWay = 64
+	tokens := make(chan struct{}, underWay)
+	for range underWay {
+		tokens <- struct{}{}
+	}
+	enough, hubEnded := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(hubEnded)
+		defer close(tokens)
+		for received := 0; ; received++ {
+			m, err := hub.Receive(context.Background(), nil)
+			if err != nil {
+				return
 			}
-			stopped <- struct{}{}
-		}()
-	}
-	for range 20 {
-		if _, err := hub.Receive(context.Background(), nil); err != nil {
-			t.Fatal(err)
+			if received == 100 {
+				close(enough)
+			}
+			if _, ok := m.(*gateway.Update); ok {
+				tokens <- struct{}{}
+			}
 		}
+	}()
+	var publishers sync.WaitGroup
+	for _, conn := range []*bus.Conn{inside, outside} {
+		publishers.Go(func() {
+			for range tokens {
+				if conn.Update(update()) != nil {
+					return
+				}
+			}
+		})
 	}
+	<-enough
 	must(t, inside.Close())
 	must(t, outside.Close())
-	<-stopped
-	<-stopped
+	<-hubEnded
+	publishers.Wait()
 }
 
 func TestABrokerThatGoesFirst(t *testing.T) {
