@@ -175,7 +175,7 @@ func TestCapturedPayloadsEncodeToTheSameBytes(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			var status Status = ECANormal
+			status := ECANormal
 			switch m := m.(type) {
 			case *ReadNotifyReply:
 				status = m.Status
