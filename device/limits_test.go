@@ -22,15 +22,18 @@ func TestAlarmLevels(t *testing.T) {
 		want   []gateway.Status
 	}{
 		"inclusive": {
-			all, []float64{50, 89.9, 90, 99.9, 100, 50, 10.1, 10, 0.1, 0},
+			all,
+			[]float64{50, 89.9, 90, 99.9, 100, 50, 10.1, 10, 0.1, 0},
 			[]gateway.Status{0, 0, gateway.StatusHigh, gateway.StatusHigh, gateway.StatusHiHi, 0, 0, gateway.StatusLow, gateway.StatusLow, gateway.StatusLoLo},
 		},
 		"hysteresis holds the level that is in force": {
-			all, []float64{100, 98, 97.9, 88, 87.9, 88.5, 90, 89},
+			all,
+			[]float64{100, 98, 97.9, 88, 87.9, 88.5, 90, 89},
 			[]gateway.Status{gateway.StatusHiHi, gateway.StatusHiHi, gateway.StatusHigh, gateway.StatusHigh, 0, 0, gateway.StatusHigh, gateway.StatusHigh},
 		},
 		"hysteresis below": {
-			all, []float64{0, 2, 2.1, 12, 12.1, 11},
+			all,
+			[]float64{0, 2, 2.1, 12, 12.1, 11},
 			[]gateway.Status{gateway.StatusLoLo, gateway.StatusLoLo, gateway.StatusLow, gateway.StatusLow, 0, 0},
 		},
 		// As in aiRecord.c a level is compared with the last one that was in
@@ -39,7 +42,8 @@ func TestAlarmLevels(t *testing.T) {
 			all, []float64{100, 89}, []gateway.Status{gateway.StatusHiHi, 0},
 		},
 		"CA-34 one limit alone": {
-			gateway.AlarmLevels{High: at(0.1, gateway.Minor)}, []float64{0.05, 0.1, -5},
+			gateway.AlarmLevels{High: at(0.1, gateway.Minor)},
+			[]float64{0.05, 0.1, -5},
 			[]gateway.Status{0, gateway.StatusHigh, 0},
 		},
 		"a level without severity": {
@@ -95,10 +99,20 @@ func TestMoved(t *testing.T) {
 		from, to, deadband float64
 		want               bool
 	}{
-		{0, 0.5, 0.5, false}, {0, 0.51, 0.5, true}, {0, -0.51, 0.5, true}, {1, 1, 0, false}, {1, 1.1, 0, true},
+		{0, 0.5, 0.5, false},
+		{0, 0.51, 0.5, true},
+		{0, -0.51, 0.5, true},
+		{1, 1, 0, false},
+		{1, 1.1, 0, true},
 		{0, math.Copysign(0, -1), 0, false},
-		{nan, nan, 0, false}, {nan, 1, 100, true}, {1, nan, 100, true}, {nan, inf, 100, true},
-		{inf, inf, 0, false}, {inf, -inf, 100, true}, {1, inf, 100, true}, {inf, 1, 100, true},
+		{nan, nan, 0, false},
+		{nan, 1, 100, true},
+		{1, nan, 100, true},
+		{nan, inf, 100, true},
+		{inf, inf, 0, false},
+		{inf, -inf, 100, true},
+		{1, inf, 100, true},
+		{inf, 1, 100, true},
 	}
 	for _, test := range tests {
 		if got := moved(test.from, test.to, test.deadband); got != test.want {

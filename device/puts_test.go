@@ -430,9 +430,7 @@ func TestEveryPutIsAnsweredOnce(t *testing.T) {
 			if seed%2 == 0 {
 				r.bus.Rival(gateway.Owner{Device: "oven", Instance: "rival", Term: r.bus.Owner().Term + 1})
 			}
-			r.stop()
-			<-r.served
-			r.served <- nil
+			r.end()
 			for value, ch := range answers {
 				v := r.verdict(ch)
 				never := v.Stage == gateway.StageRefused || v.Stage == gateway.StageSuperseded || v.Stage == gateway.StageAccepted

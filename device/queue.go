@@ -109,7 +109,7 @@ func (q *putQueue) expire(now time.Time) (expired []*queued, next time.Time) {
 
 // clear takes all puts out, in the order in which they would have run.
 func (q *putQueue) clear() []*queued {
-	all := append(q.urgent, q.normal...)
+	all := slices.Concat(q.urgent, q.normal)
 	*q = putQueue{}
 	return all
 }

@@ -88,12 +88,14 @@ func (r *rig) serve() {
 	go func() { r.served <- r.sup.Serve(ctx) }()
 }
 
+// end stops the supervisor and waits for it. It may be called twice.
 func (r *rig) end() {
 	r.t.Helper()
 	r.stop()
 	if err := <-r.served; err != nil {
 		r.t.Errorf("Serve: %v", err)
 	}
+	r.served <- nil
 	if err := r.script.Fault(); err != nil {
 		r.t.Error(err)
 	}

@@ -46,13 +46,13 @@ func (s *schedule) done(began, now time.Time) (skipped uint64) {
 	due, period := s.due[poll], s.periods[poll]
 	// The last time on the grid that has passed, unless this exchange was for
 	// that as well.
-	steps := max(now.Sub(due)/period, 1)
-	if !due.Add(steps * period).After(began) {
-		steps++
+	next := due.Add(max(now.Sub(due).Truncate(period), period))
+	if !next.After(began) {
+		next = next.Add(period)
 	}
-	s.due[poll] = due.Add(steps * period)
+	s.due[poll] = next
 	s.sink(0)
-	return uint64(steps - 1)
+	return uint64(next.Sub(due)/period) - 1
 }
 
 // sink restores the heap below place i.

@@ -10,9 +10,9 @@ func TestScheduleDoesNotDriftOrPileUp(t *testing.T) {
 	s := newSchedule([]Poll{{Period: period}})
 	s.reset(noon)
 	steps := []struct {
-		began, ended time.Duration
+		began, ended int // in ms
 		skipped      uint64
-		due          time.Duration // of the next
+		due          int // of the next
 	}{
 		{0, 30, 0, 100},
 		{100, 199, 0, 200},
@@ -24,12 +24,12 @@ func TestScheduleDoesNotDriftOrPileUp(t *testing.T) {
 		{1234, 1250, 0, 1300}, // late, but once
 	}
 	for i, step := range steps {
-		at := func(d time.Duration) time.Time { return noon.Add(d * time.Millisecond) }
+		at := func(ms int) time.Time { return noon.Add(time.Duration(ms) * time.Millisecond) }
 		if skipped := s.done(at(step.began), at(step.ended)); skipped != step.skipped {
 			t.Errorf("step %d: skipped %d, want %d", i, skipped, step.skipped)
 		}
 		if _, due, _ := s.next(); due != at(step.due) {
-			t.Errorf("step %d: due at %v, want %v", i, due.Sub(noon), step.due*time.Millisecond)
+			t.Errorf("step %d: due at %v, want %d ms", i, due.Sub(noon), step.due)
 		}
 	}
 }

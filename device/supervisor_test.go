@@ -46,9 +46,7 @@ func TestConnectPollPut(t *testing.T) {
 		if read := last[1].(*gateway.Update).Samples[0]; read.Sample != v.Readback {
 			t.Errorf("the read-back is %+v, the verdict's %+v", read.Sample, v.Readback)
 		}
-		r.stop()
-		<-r.served
-		r.served <- nil
+		r.end()
 		if state := r.state(); !state.Leaving || state.Connected {
 			t.Errorf("the last state is %+v", state)
 		}

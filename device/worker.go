@@ -154,10 +154,10 @@ func (w *worker) runPoll(ctx context.Context, poll int) error {
 // refresh reads one attribute now.
 func (s *Supervisor) refresh(ctx context.Context, index int) error {
 	readings, err := s.driveRefresh(ctx, index)
-	if ctx.Err() != nil {
-		return nil
-	}
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
 		readings = succeeded(readings)
 	}
 	s.mu.Lock()

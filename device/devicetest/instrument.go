@@ -70,8 +70,8 @@ type heldReply struct {
 
 // StartInstrument lets an instrument answer on a stream until the test ends. It
 // then closes the stream, if that can be closed, so that reads return.
-func StartInstrument(t testing.TB, stream io.ReadWriter, line Line) *Instrument {
-	t.Helper()
+func StartInstrument(tb testing.TB, stream io.ReadWriter, line Line) *Instrument {
+	tb.Helper()
 	i := &Instrument{
 		stream: stream, line: line, done: make(chan struct{}),
 		table: make(map[string]string), faults: make(map[string][]Fault), changed: make(chan struct{}),
@@ -81,7 +81,7 @@ func StartInstrument(t testing.TB, stream io.ReadWriter, line Line) *Instrument 
 		defer close(ended)
 		i.serve()
 	}()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if c, ok := stream.(io.Closer); ok {
 			_ = c.Close() // the read below ends either way
 		}
