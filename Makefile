@@ -56,10 +56,6 @@ bench: ## Run the benchmarks COUNT (6) times each. BENCH=Fan PACKAGES=./hub narr
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) $(PACKAGES) | tee .cache/bench.txt
 	$(TOOL) benchstat .cache/bench.txt
 
-.PHONY: vuln
-vuln: ## Look for known vulnerabilities in what the program calls (asks vuln.go.dev).
-	$(TOOL) govulncheck ./...
-
 .PHONY: clean
 clean: ## Remove what make set up.
 	rm -rf .cache

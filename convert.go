@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -87,7 +88,7 @@ func (t *Type) checkLimits(v Value) error {
 func (t *Type) limitsHint() string {
 	low, high := t.Control.Low, t.Control.High
 	text := func(l Limit) string { return strconv.FormatFloat(l.Value, 'g', -1, 64) }
-	hint := ""
+	var hint string
 	switch {
 	case low.Set && high.Set:
 		hint = text(low) + " ... " + text(high)
@@ -242,11 +243,7 @@ func (t *Type) numberError(text string, err error) error {
 }
 
 func isRange(err error) bool {
-	if err == nil {
-		return false
-	}
-	numErr, ok := err.(*strconv.NumError) //nolint:errorlint // strconv returns it unwrapped.
-	return ok && numErr.Err == strconv.ErrRange
+	return errors.Is(err, strconv.ErrRange)
 }
 
 func (t *Type) outOfRange(text string) error {

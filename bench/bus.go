@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/bus"
 	"github.com/polygate/gateway/bus/embedded"

@@ -86,7 +86,8 @@ type step struct {
 
 var (
 	hello = []step{
-		{Server, &Version{Minor: 13}, false}, {Client, &Version{Minor: 13}, false},
+		{Server, &Version{Minor: 13}, false},
+		{Client, &Version{Minor: 13}, false},
 		{Client, &ClientName{Name: []byte("u")}, false},
 	}
 	opened = append(hello[:len(hello):len(hello)],

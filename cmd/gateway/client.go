@@ -215,11 +215,10 @@ func newWatch() *cobra.Command {
 		Example: `  gateway watch 'demo.r1.>'`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			err := cl.watch(c.Context(), c.OutOrStdout(), args[0])
-			if c.Context().Err() != nil {
-				return nil // interrupted, as told
+			if err := cl.watch(c.Context(), c.OutOrStdout(), args[0]); c.Context().Err() == nil {
+				return err
 			}
-			return err
+			return nil // interrupted, as told
 		},
 	}
 	cl.flags(c)

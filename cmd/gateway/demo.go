@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"net"
 
+	"github.com/spf13/cobra"
+
 	"github.com/polygate/gateway/device/sim"
 	"github.com/polygate/gateway/internal/config"
-	"github.com/spf13/cobra"
 )
 
 func newDemo() *cobra.Command {

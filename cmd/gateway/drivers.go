@@ -3,12 +3,13 @@ package main
 import (
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"github.com/polygate/gateway/device"
 	"github.com/polygate/gateway/device/describe"
 	"github.com/polygate/gateway/device/link"
 	"github.com/polygate/gateway/device/serial"
 	"github.com/polygate/gateway/device/sim"
-	"github.com/rs/zerolog"
 )
 
 // A driverType is a row of the table of drivers: adding one is adding a row.

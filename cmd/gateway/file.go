@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rs/zerolog"
+
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/bus"
 	"github.com/polygate/gateway/ca"
@@ -14,7 +16,6 @@ import (
 	"github.com/polygate/gateway/device/link"
 	"github.com/polygate/gateway/internal/config"
 	"github.com/polygate/gateway/internal/ops"
-	"github.com/rs/zerolog"
 )
 
 // A file is a configuration that has been checked: what it plans can be built.

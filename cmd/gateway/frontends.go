@@ -1,10 +1,11 @@
 package main
 
 import (
+	"github.com/rs/zerolog"
+
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/api"
 	"github.com/polygate/gateway/internal/app"
-	"github.com/rs/zerolog"
 )
 
 // A frontendType is a row of the table of frontends: adding one is adding a row.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/bus"
 	"github.com/polygate/gateway/bus/embedded"
@@ -13,7 +15,6 @@ import (
 	"github.com/polygate/gateway/hub"
 	"github.com/polygate/gateway/internal/app"
 	"github.com/polygate/gateway/internal/ops"
-	"github.com/rs/zerolog"
 )
 
 // Heartbeats tell hubs in other processes that a driver is alive. A hub gives a

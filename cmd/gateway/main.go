@@ -11,9 +11,10 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"github.com/polygate/gateway/internal/app"
 	"github.com/polygate/gateway/internal/config"
-	"github.com/spf13/cobra"
 )
 
 // Exit codes. 2 is for what the user can put right before starting again: the

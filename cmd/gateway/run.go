@@ -6,9 +6,10 @@ import (
 	"io"
 	"os"
 
-	"github.com/polygate/gateway/internal/config"
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
+
+	"github.com/polygate/gateway/internal/config"
 )
 
 func newRun() *cobra.Command {

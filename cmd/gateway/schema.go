@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/invopop/jsonschema"
+	"github.com/spf13/cobra"
+
 	"github.com/polygate/gateway/bus"
 	"github.com/polygate/gateway/device/describe"
 	"github.com/polygate/gateway/device/serial"
 	"github.com/polygate/gateway/device/sim"
 	"github.com/polygate/gateway/internal/ops"
-	"github.com/spf13/cobra"
 )
 
 func newSchema() *cobra.Command {

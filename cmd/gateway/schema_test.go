@@ -7,9 +7,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/polygate/gateway/device/sim"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/polygate/gateway/device/sim"
 )
 
 // compileSchema compiles what `gateway schema` prints.
@@ -72,7 +73,7 @@ func TestTheSchemaAcceptsGoodFilesAndRefusesWrongKeys(t *testing.T) {
 		"busses: {}",
 		"frontends: {rset: {}}",
 		"links: {line1: {prot: x}}",
-		"devices: {lab: {driver: soft, atributes: {}}}",
+		"devices: {lab: {driver: soft, attrs: {}}}",
 		"devices: {lab: {driver: soft, attributes: {on: {kind: bool, valeu: 1}}}}",
 		"devices: {lab: {driver: serial}}",
 	} {

@@ -7,9 +7,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/polygate/gateway/internal/app"
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
+
+	"github.com/polygate/gateway/internal/app"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/polygate/gateway/internal/config"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/polygate/gateway/internal/config"
 )
 
 type link struct {

@@ -31,22 +31,34 @@ import (
 	_ "google.golang.org/protobuf/proto"
 	_ "google.golang.org/protobuf/types/known/durationpb"
 	_ "google.golang.org/protobuf/types/known/timestamppb"
-)
 
-import (
 	_ "github.com/99designs/gqlgen/graphql/handler"
+
 	_ "github.com/99designs/gqlgen/graphql/handler/extension"
+
 	_ "github.com/99designs/gqlgen/graphql/handler/lru"
+
 	_ "github.com/99designs/gqlgen/graphql/handler/transport"
+
 	_ "github.com/99designs/gqlgen/graphql/introspection"
+
 	_ "github.com/99designs/gqlgen/graphql/playground"
+
 	_ "github.com/vektah/gqlparser/v2/ast"
+
 	_ "github.com/vektah/gqlparser/v2/gqlerror"
+
 	_ "google.golang.org/genproto/googleapis/rpc/errdetails"
+
 	_ "google.golang.org/grpc"
+
 	_ "google.golang.org/grpc/credentials/insecure"
+
 	_ "google.golang.org/grpc/health"
+
 	_ "google.golang.org/grpc/health/grpc_health_v1"
+
 	_ "google.golang.org/grpc/keepalive"
+
 	_ "google.golang.org/grpc/reflection"
 )

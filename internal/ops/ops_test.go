@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/polygate/gateway/internal/ops"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
+
+	"github.com/polygate/gateway/internal/ops"
 )
 
 func TestMain(m *testing.M) {
@@ -118,7 +118,7 @@ func TestStatusAndMetricsAreReadWhenAsked(t *testing.T) {
 	}
 	problems, err := testutil.GatherAndLint(registry, "polygate_puts_total")
 	if err != nil || len(problems) > 0 {
-		t.Errorf("lint: %v %v", []promlint.Problem(problems), err)
+		t.Errorf("lint: %v %v", problems, err)
 	}
 }
 
