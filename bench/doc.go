@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command bench measures the gateway against floors: programs that do as little
 // as the measure allows (canned bytes, a bare loop). Run it from the root of
 // the repository:
