@@ -229,6 +229,9 @@ func (m *mistakes) checkPoll(p *Poll, attributes []gateway.Descriptor) {
 	if p.Period <= 0 {
 		m.add("the period %v is not positive", p.Period)
 	}
+	if len(p.Indices) == 0 {
+		m.add("it refreshes no attribute")
+	}
 	if p.MaxAge < 0 {
 		m.add("the maximum age %v is negative", p.MaxAge)
 	}

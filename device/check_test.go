@@ -44,6 +44,7 @@ func TestNewReportsEveryMistake(t *testing.T) {
 		Polls: []device.Poll{
 			{Period: 0, Indices: []int{0}},
 			{Period: time.Second, Indices: []int{99, 16}},
+			{Period: time.Second},
 		},
 	}
 	_, err := device.New("oven", &devicetest.Script{Has: m}, devicetest.NewBus(), device.Options{})
@@ -56,14 +57,14 @@ func TestNewReportsEveryMistake(t *testing.T) {
 		`oven.labels: states 0 and 2 are the same "0"`, "oven.states: an enum needs states", "oven.levels: the alarm levels are in the wrong order",
 		"oven.control: the control limits", "oven.nan: the display limits", "oven.band: the dead-bands", "oven.textband: dead-bands need",
 		"oven.w: alarm levels need", "oven.run: a command's own type", "oven.run: argument: it has no kind", "oven.argument: only a command",
-		"reply timeout", "poll 0: the period", "poll 1: there is no attribute 99", "poll 1: the command oven.run",
+		"reply timeout", "poll 0: the period", "poll 1: there is no attribute 99", "poll 1: the command oven.run", "poll 2: it refreshes",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing", want)
 		}
 	}
-	if n := strings.Count(err.Error(), "\n") + 1; n != 24 {
-		t.Errorf("%d mistakes, want 24:\n%v", n, err)
+	if n := strings.Count(err.Error(), "\n") + 1; n != 25 {
+		t.Errorf("%d mistakes, want 25:\n%v", n, err)
 	}
 	if _, err := device.New("no.dots", &devicetest.Script{}, devicetest.NewBus(), device.Options{}); err == nil {
 		t.Error("a device's name with a dot was taken")

@@ -178,7 +178,8 @@ func (q *silence) missed(poll int) bool {
 	return q.silent
 }
 
-// unanswered reports whether nothing at all came back in an exchange.
+// unanswered reports whether nothing at all came back in an exchange. Without
+// readings there is nothing that went unanswered.
 func unanswered(readings []Reading) bool {
 	for i := range readings {
 		r := &readings[i]

@@ -3,7 +3,6 @@ package device
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/polygate/gateway"
@@ -239,7 +238,7 @@ func (s *Supervisor) verdictLocked(put *gateway.Put, index int, stage gateway.St
 	s.counts.puts[stage]++
 	if err != nil {
 		staged := *err
-		staged.Stage = stage
+		staged.Stage, staged.Msg, staged.DeviceWords = stage, validText(staged.Msg), validText(staged.DeviceWords)
 		err = &staged
 	}
 	return &gateway.PutVerdict{
@@ -254,7 +253,7 @@ func alarmOf(err *gateway.Error) gateway.Alarm {
 	if err == nil {
 		return gateway.Alarm{}
 	}
-	alarm := gateway.Alarm{Severity: gateway.Invalid, Text: strings.ToValidUTF8(err.Error(), "\uFFFD")}
+	alarm := gateway.Alarm{Severity: gateway.Invalid, Text: validText(err.Error())}
 	switch err.Kind {
 	case gateway.KindUnknownOutcome:
 		alarm.Status = gateway.StatusTimeout

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/device"
@@ -142,6 +143,26 @@ func TestOutcomesShowOnTheSetpoint(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What a device says may be any bytes; what is passed on is text.
+func TestSD22DeviceWordsBecomeText(t *testing.T) {
+	script := &devicetest.Script{Has: quiet()}
+	script.OnPut = func(context.Context, int, gateway.Value) device.Outcome {
+		err := gateway.Errorf(gateway.KindRefusedByDevice, "refused: E\xa8")
+		err.DeviceWords = "\x9e\x00"
+		bad := fault(ramp, gateway.StatusCalc)
+		bad.Alarm.Text = "no match: \xff"
+		return device.Outcome{Stage: gateway.StageSent, Err: err, Readings: []device.Reading{bad}}
+	}
+	start(t, script, device.Options{}, func(r *rig) {
+		v := r.verdict(r.put("oven.ramp", gateway.Of(1.0)))
+		for _, text := range []string{v.Err.Msg, v.Err.DeviceWords, v.Setpoint.Alarm.Text, v.Readback.Alarm.Text} {
+			if text == "" || !utf8.ValidString(text) {
+				t.Errorf("%q", text)
+			}
+		}
+	})
 }
 
 func TestWaitingPutExpiresAndIsNeverSent(t *testing.T) {

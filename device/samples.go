@@ -1,6 +1,7 @@
 package device
 
 import (
+	"strings"
 	"time"
 
 	"github.com/polygate/gateway"
@@ -163,6 +164,7 @@ func (a *attribute) changes(before *gateway.Sample, value gateway.Value) gateway
 // if it failed or is not of the attribute's type.
 func (a *attribute) judge(r *Reading) (gateway.Value, gateway.Alarm) {
 	alarm := r.Alarm
+	alarm.Text = validText(alarm.Text)
 	if r.Failed() {
 		alarm.Severity = gateway.Invalid
 		if alarm.Status == gateway.StatusNone {
@@ -253,6 +255,9 @@ func (a *attribute) end(alarm gateway.Alarm, now time.Time) bool {
 	a.setpoint = next
 	return true
 }
+
+// validText makes text that may quote the device fit for every protocol.
+func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func timeOf(r *Reading, now time.Time) time.Time {
 	if r.Time.IsZero() {

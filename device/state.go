@@ -2,7 +2,6 @@ package device
 
 import (
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -36,7 +35,7 @@ func (s *Supervisor) setStateLocked(connected bool, words string) {
 // awayLocked says that the device is away and ends the puts that wait: their
 // callers learn it at once, and nothing runs late when it returns.
 func (s *Supervisor) awayLocked(err error) replies {
-	words := strings.ToValidUTF8(err.Error(), "\uFFFD")
+	words := validText(err.Error())
 	s.setStateLocked(false, words)
 	s.outage.lasts(time.Now(), err, &s.opts.Log)
 	return s.endAllLocked(gateway.Errorf(gateway.KindNotConnected, "device %s was lost: %s", s.name, words))

@@ -139,12 +139,12 @@ func (w *worker) runPoll(ctx context.Context, poll int) error {
 	w.polls[poll].skipped += skipped
 	w.polledLocked(poll, began, now)
 	var answers replies
-	if err == nil && unanswered(readings) {
-		if w.quiet.missed(poll) {
-			answers = w.awayLocked(errNoAnswer)
-		}
-	} else if len(readings) > 0 {
+	switch {
+	case err != nil: // the end of the session says it all
+	case !unanswered(readings):
 		w.heardLocked(poll)
+	case w.quiet.missed(poll):
+		answers = w.awayLocked(errNoAnswer)
 	}
 	w.mu.Unlock()
 	answers.send()
