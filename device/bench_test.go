@@ -92,7 +92,7 @@ func BenchmarkPut(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		w.acceptPut(put, func(*gateway.PutVerdict) { answers++ })
-		p, err := w.nextPut()
+		p, err := w.nextPut(false)
 		if err != nil {
 			b.Fatal(err)
 		}

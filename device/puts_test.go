@@ -282,7 +282,7 @@ func TestPutsGoBeforePolls(t *testing.T) {
 	start(t, g.script, device.Options{}, func(r *rig) {
 		r.put("oven.ramp", gateway.Of(1.0))
 		r.put("oven.ramp", gateway.Of(2.0))
-		after(5 * time.Second)
+		after(1500 * time.Millisecond)
 		g.open <- struct{}{}
 		g.open <- struct{}{}
 		after(0)
@@ -291,6 +291,36 @@ func TestPutsGoBeforePolls(t *testing.T) {
 			t.Errorf("calls %q, want %q", got, want)
 		}
 	})
+}
+
+// A slider on a slow device must not make all that is polled stale; STOP does
+// not wait for that.
+func TestPutsDoNotStarvePolls(t *testing.T) {
+	for _, urgent := range []bool{false, true} {
+		g := gated()
+		g.script.Has = model()
+		g.script.OnPoll = func(_ context.Context, _ int, into []device.Reading) ([]device.Reading, error) {
+			return append(into, good(temperature, gateway.Of(1.0))), nil
+		}
+		start(t, g.script, device.Options{}, func(r *rig) {
+			slider := gateway.PutRequest{Path: "oven.ramp", Value: gateway.Of(1.0), Mode: gateway.Latest, Urgent: urgent}
+			r.request(slider)
+			polls := count(r.script.Calls(), "poll 0")
+			for range 50 {
+				r.request(slider)
+				after(400 * time.Millisecond)
+				g.open <- struct{}{}
+				after(0)
+				if stale := r.state().Stale; len(stale) != 0 && !urgent {
+					t.Fatalf("stale: %v", stale)
+				}
+			}
+			polls = count(r.script.Calls(), "poll 0") - polls
+			if puts := len(g.sent); puts != 51 || urgent != (polls == 0) || polls > 20 {
+				t.Errorf("urgent %t: %d puts, %d polls", urgent, puts, polls)
+			}
+		})
+	}
 }
 
 func TestCommand(t *testing.T) {

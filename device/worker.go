@@ -24,6 +24,7 @@ type worker struct {
 	putCtx   context.Context // outlives the worker's own by the drain
 	schedule *schedule
 	readings []Reading // reused by each poll
+	afterPut bool      // the last exchange was a put
 }
 
 // work connects the device again and again until ctx ends.
@@ -71,15 +72,20 @@ func (w *worker) session(ctx context.Context) error {
 	return w.exchange(ctx)
 }
 
-// exchange runs puts and polls, one at a time, until the link is lost or ctx ends.
+// exchange runs puts and polls, one at a time, until the link is lost or ctx
+// ends. Puts go first, but for a poll that has missed a whole period: that one
+// runs between two puts, so that a slider does not make every other value stale.
 func (w *worker) exchange(ctx context.Context) error {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		put, err := w.nextPut()
+		poll, at, polled := w.schedule.next()
+		missed := polled && time.Since(at) >= w.schedule.periods[poll]
+		put, err := w.nextPut(missed && w.afterPut)
 		if err != nil {
 			return err
 		}
+		w.afterPut = put != nil
 		if put != nil {
 			if err := w.runPut(w.putCtx, put); err != nil {
 				return err
@@ -87,7 +93,7 @@ func (w *worker) exchange(ctx context.Context) error {
 			continue
 		}
 		var due <-chan time.Time
-		if poll, at, ok := w.schedule.next(); ok {
+		if polled {
 			wait := time.Until(at)
 			if wait <= 0 {
 				if err := w.runPoll(ctx, poll); err != nil {
@@ -108,7 +114,8 @@ func (w *worker) exchange(ctx context.Context) error {
 }
 
 // nextPut returns the put whose turn it is, if any, or why the session must end.
-func (w *worker) nextPut() (*queued, error) {
+// With yield only an urgent put has its turn.
+func (w *worker) nextPut(yield bool) (*queued, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -116,6 +123,8 @@ func (w *worker) nextPut() (*queued, error) {
 		return nil, w.lost
 	case w.quiet.silent && w.quiet.streak == 0:
 		return nil, errReconnect
+	case yield && len(w.queue.urgent) == 0:
+		return nil, nil
 	}
 	p := w.queue.pop()
 	w.running = p != nil
