@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gofiber/fiber/v2"
+
 	"github.com/polygate/gateway"
 )
 

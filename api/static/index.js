@@ -116,6 +116,7 @@ function hintOf(type) {
 function choice(labels) {
   const select = element("select");
   for (const label of labels) select.append(new Option(label, label));
+  select.selectedIndex = -1; // until there is a setpoint
   return select;
 }
 
@@ -146,7 +147,7 @@ async function put(row) {
       say(row, "done", body.result === undefined ? `\u2713 ${body.stage}` : `\u2713 ${body.result}`);
       setTimeout(() => { if (row.said.className === "done") say(row, "", ""); }, 3000);
     } else {
-      say(row, "refused", body.device_words ? `Device: ${body.device_words}` : body.detail);
+      say(row, "refused", body.device_words ? `Device: ${body.device_words}` : body.detail.replace(`${row.attribute.name}: `, ""));
     }
   } catch {
     say(row, "refused", "The gateway did not answer.");
@@ -214,11 +215,11 @@ function draw(row) {
   if (row.input && !isCommand(a) && !row.edited && document.activeElement !== row.input && a.setpoint?.value != null) {
     row.input.value = typeof a.setpoint.value === "object" ? JSON.stringify(a.setpoint.value) : a.setpoint.value;
   }
-  const alarm = worse(a.alarm, a.setpoint?.alarm) ?? a.setpoint?.alarm;
-  const undefinedOnly = !("value" in a) && alarm?.status === "UDF"; // nobody has asked for anything yet
-  row.alarmed = alarm && alarm.severity !== "NO_ALARM" && !undefinedOnly;
+  const asked = a.setpoint?.alarm.status === "UDF" ? undefined : a.setpoint?.alarm; // never asked for is no fault
+  const alarm = worse(a.alarm ?? asked, asked);
+  row.alarmed = alarm !== undefined && alarm.severity !== "NO_ALARM";
   row.tr.className = row.alarmed ? alarm.severity : "";
-  row.tr.classList.toggle("old", (shown?.alarm?.severity === "INVALID" && !undefinedOnly));
+  row.tr.classList.toggle("old", ("value" in a ? a.alarm : asked)?.severity === "INVALID");
   row.chip.textContent = row.alarmed ? `${alarm.severity} ${alarm.status}` : "";
   row.cells.alarm.title = alarm?.text ?? "";
   row.cells.time.textContent = shown?.time ? new Date(shown.time).toLocaleTimeString("en-GB") : "";
