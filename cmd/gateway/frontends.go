@@ -6,6 +6,7 @@ import (
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/api"
 	"github.com/polygate/gateway/internal/app"
+	"github.com/polygate/gateway/rpc"
 )
 
 // A frontendType is a row of the table of frontends: adding one is adding a row.
@@ -31,6 +32,7 @@ type frontend interface {
 
 var frontendTypes = []frontendType{
 	{"rest", func() frontendConfig { return &restConfig{api.DefaultConfig()} }},
+	{"grpc", func() frontendConfig { return &grpcConfig{rpc.DefaultConfig()} }},
 }
 
 type restConfig struct {
@@ -46,3 +48,17 @@ func (c *restConfig) build(view gateway.View, log zerolog.Logger) frontend {
 type restFrontend struct{ *api.Server }
 
 func (f restFrontend) Where() string { return "http://" + f.Addr().String() }
+
+type grpcConfig struct {
+	rpc.Config `yaml:",inline"`
+}
+
+func (c *grpcConfig) listenOn(host string) { c.Listen = withHost(c.Listen, host) }
+
+func (c *grpcConfig) build(view gateway.View, log zerolog.Logger) frontend {
+	return grpcFrontend{rpc.New(c.Config, view, log)}
+}
+
+type grpcFrontend struct{ *rpc.Server }
+
+func (f grpcFrontend) Where() string { return f.Addr().String() }

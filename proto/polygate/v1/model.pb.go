@@ -1631,7 +1631,10 @@ type Sample struct {
 	Seq uint64 `protobuf:"varint,5,opt,name=seq,proto3" json:"seq,omitempty"`
 	// What differs from the sample before, with the bits of EPICS's DBE_VALUE
 	// (1), DBE_LOG (2), DBE_ALARM (4) and DBE_PROPERTY (8).
-	Mask          uint32 `protobuf:"varint,6,opt,name=mask,proto3" json:"mask,omitempty"`
+	Mask uint32 `protobuf:"varint,6,opt,name=mask,proto3" json:"mask,omitempty"`
+	// The label of an enum's state, for clients. It is not sent on the bus,
+	// where the descriptor says it.
+	Label         string `protobuf:"bytes,7,opt,name=label,proto3" json:"label,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1706,6 +1709,13 @@ func (x *Sample) GetMask() uint32 {
 		return x.Mask
 	}
 	return 0
+}
+
+func (x *Sample) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
 }
 
 // Range is two limits, both inclusive; an absent one is no limit.
@@ -2569,7 +2579,7 @@ const file_polygate_v1_model_proto_rawDesc = "" +
 	"\x05Alarm\x121\n" +
 	"\bseverity\x18\x01 \x01(\x0e2\x15.polygate.v1.SeverityR\bseverity\x12+\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x13.polygate.v1.StatusR\x06status\x12\x12\n" +
-	"\x04text\x18\x03 \x01(\tR\x04text\"\xbd\x01\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\"\xd3\x01\n" +
 	"\x06Sample\x12(\n" +
 	"\x05value\x18\x01 \x01(\v2\x12.polygate.v1.ValueR\x05value\x12\x17\n" +
 	"\atime_ns\x18\x02 \x01(\x10R\x06timeNs\x12 \n" +
@@ -2577,7 +2587,8 @@ const file_polygate_v1_model_proto_rawDesc = "" +
 	"lastGoodNs\x12(\n" +
 	"\x05alarm\x18\x04 \x01(\v2\x12.polygate.v1.AlarmR\x05alarm\x12\x10\n" +
 	"\x03seq\x18\x05 \x01(\x04R\x03seq\x12\x12\n" +
-	"\x04mask\x18\x06 \x01(\rR\x04mask\"H\n" +
+	"\x04mask\x18\x06 \x01(\rR\x04mask\x12\x14\n" +
+	"\x05label\x18\a \x01(\tR\x05label\"H\n" +
 	"\x05Range\x12\x15\n" +
 	"\x03low\x18\x01 \x01(\x01H\x00R\x03low\x88\x01\x01\x12\x17\n" +
 	"\x04high\x18\x02 \x01(\x01H\x01R\x04high\x88\x01\x01B\x06\n" +

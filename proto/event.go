@@ -1,0 +1,55 @@
+package proto
+
+import (
+	"github.com/polygate/gateway"
+)
+
+// AppendEvent appends one event to a WatchResponse. With describe an EventAdded
+// comes with the descriptor.
+func AppendEvent(dst []byte, e *gateway.Event, describe bool) ([]byte, error) {
+	w := writer{b: dst}
+	if e.Type == gateway.EventSample {
+		w.sampleEvent(e)
+		return w.b, w.err
+	}
+	m := w.begin(1, 3*short)
+	w.varint(1, uint64(e.Type))
+	if a := e.Attribute; a != nil {
+		w.text(2, string(a.Path))
+		w.varint(5, uint64(e.Lost))
+		switch e.Type {
+		case gateway.EventAdded:
+			w.attribute(6, a, describe)
+		case gateway.EventAvailability:
+			w.attribute(6, a, false)
+		case gateway.EventDescribed:
+			described := w.begin(6, 3*short)
+			w.text(1, string(a.Path))
+			w.descriptor(7, a.Descriptor)
+			w.end(described)
+		}
+	}
+	w.end(m)
+	return w.b, w.err
+}
+
+// sampleEvent writes what nearly all events are.
+func (w *writer) sampleEvent(e *gateway.Event) {
+	sample := e.Sample()
+	m := w.begin(1, short+len(e.Attribute.Path)+sizeOf(sample))
+	w.varint(1, uint64(e.Type))
+	w.text(2, string(e.Attribute.Path))
+	w.varint(3, uint64(e.Role))
+	w.shownSample(4, e.Attribute, sample, e.Mask)
+	w.varint(5, uint64(e.Lost))
+	w.end(m)
+}
+
+// AppendBatchEnd appends what stands behind the events of a WatchResponse: the
+// cursor, unless it is zero, and the number of samples that were lost.
+func AppendBatchEnd(dst []byte, cursor gateway.Cursor, lost uint64) []byte {
+	w := writer{b: dst}
+	w.text(2, cursor.String())
+	w.varint(3, lost)
+	return w.b
+}
