@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/gofiber/fiber/v2/utils"
 
 	"github.com/polygate/gateway"
 )
@@ -37,8 +38,8 @@ func (g *guard) bound(addr net.Addr) {
 
 // check is the first handler of every request.
 func (g *guard) check(c *fiber.Ctx) error {
-	if g.loopback.Load() && !g.hostAllowed(string(c.Request().Host())) {
-		return gateway.Errorf(gateway.KindDenied, "host %q is not served here; add it to frontends.rest.hosts", gateway.Quotable(string(c.Request().Host())))
+	if host := c.Context().Host(); g.loopback.Load() && !g.hostAllowed(utils.UnsafeString(host)) {
+		return gateway.Errorf(gateway.KindDenied, "host %q is not served here; add it to frontends.rest.hosts", gateway.Quotable(string(host)))
 	}
 	origin := c.Get(fiber.HeaderOrigin)
 	if origin == "" {
@@ -73,13 +74,21 @@ func (g *guard) sameOrigin(c *fiber.Ctx, origin string) bool {
 // hostAllowed refuses names that a page could have pointed at this host (DNS
 // rebinding). Addresses cannot be rebound, and browsers always send a host.
 func (g *guard) hostAllowed(host string) bool {
-	if host == "" {
+	name := withoutPort(host)
+	switch {
+	case name == "" || name == "localhost" || name == "127.0.0.1":
+		return true // what nearly everybody asks for
+	case net.ParseIP(strings.Trim(name, "[]")) != nil:
 		return true
 	}
-	name, _, err := net.SplitHostPort(host)
-	if err != nil {
-		name = host
+	name = strings.ToLower(name)
+	return name == "localhost" || strings.HasSuffix(name, ".localhost") || slices.Contains(g.hosts, name)
+}
+
+// withoutPort cuts a port off; an IPv6 address is in brackets.
+func withoutPort(host string) string {
+	if colon := strings.LastIndexByte(host, ':'); colon > strings.LastIndexByte(host, ']') {
+		return host[:colon]
 	}
-	name = strings.ToLower(strings.Trim(name, "[]"))
-	return name == "localhost" || strings.HasSuffix(name, ".localhost") || net.ParseIP(name) != nil || slices.Contains(g.hosts, name)
+	return host
 }

@@ -259,6 +259,15 @@ func TestEventsAndMessagesAreAsDescribed(t *testing.T) {
 	say(`{"type":"put","id":"p","name":"oven.mode","value":"On","mode":"latest","budget":"1s","urgent":true}`)
 	say(`{"type":"execute","id":"e","name":"oven.move","value":1}`)
 	say(`{"type":"put","id":"x","name":"oven.ramp","value":99}`)
+	types := map[string]bool{}
+	hearTypes := func(n int) {
+		for len(types) < n {
+			m := p.hear()
+			d.judge("/components/schemas/ServerMessage", m)
+			types[w.member(m, "type")] = true
+		}
+	}
+	hearTypes(4) // events, attribute, verdict, error
 	w.set("oven.actual", gateway.Of(nan()))
 	w.oven.SetState(false, "unplugged")
 	w.settle()
@@ -277,10 +286,5 @@ func TestEventsAndMessagesAreAsDescribed(t *testing.T) {
 		seen[e.event] = true
 	}
 	say(`{"type":"unwatch","id":"w"}`)
-	types := map[string]bool{}
-	for len(types) < 5 {
-		m := p.hear()
-		d.judge("/components/schemas/ServerMessage", m)
-		types[w.member(m, "type")] = true
-	}
+	hearTypes(5)
 }

@@ -29,7 +29,7 @@ const patience = 10 * time.Second
 
 // world is the frontend on a real socket, on a hub whose device the test plays.
 type world struct {
-	*testing.T
+	testing.TB
 	server *Server
 	hub    *hub.Hub
 	bus    *hubtest.Bus
@@ -43,14 +43,14 @@ type world struct {
 
 type setting func(*Config, *limits)
 
-func newWorld(t *testing.T, settings ...setting) *world {
+func newWorld(t testing.TB, settings ...setting) *world {
 	t.Helper()
 	cfg, l := DefaultConfig(), defaultLimits()
 	cfg.Listen = "127.0.0.1:0"
 	for _, set := range settings {
 		set(&cfg, &l)
 	}
-	w := &world{T: t, bus: hubtest.NewBus(), log: &bytes.Buffer{}, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}}
+	w := &world{TB: t, bus: hubtest.NewBus(), log: &bytes.Buffer{}, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}}
 	w.hub = hub.New(w.bus, hub.Options{})
 	hubDone := run(t, w.hub.Serve)
 	w.oven = hubtest.NewDevice(w.bus, "oven", ovenDescriptors()...)
@@ -74,7 +74,7 @@ func newWorld(t *testing.T, settings ...setting) *world {
 }
 
 // run starts serve and returns a function that stops it and waits. That may be called twice.
-func run(t *testing.T, serve func(context.Context) error) (stop func() error) {
+func run(t testing.TB, serve func(context.Context) error) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- serve(ctx) }()
