@@ -3,6 +3,7 @@ package emulators_test
 import (
 	"fmt"
 	"net"
+	"syscall"
 	"testing"
 	"time"
 
@@ -188,6 +189,44 @@ func TestAnUnpluggedJulaboIsLostAndComesBack(t *testing.T) {
 		j.change("set_point_temperature", value)
 		j.call("interface.connect")
 		g.Await("bath.setpoint", soon, "what the emulator holds now", goodOf(fmt.Sprint(value)))
+	}
+}
+
+// A process that is held answers all it was asked when it goes on, seconds late.
+// Bare numbers do not say what they belong to: each has its own here, and none
+// is ever shown under the name of another.
+func TestLateRepliesOfAJulaboThatHungAreNotTakenForOthers(t *testing.T) {
+	j := startJulabo(t)
+	g := julaboGateway(t, j, "reply_timeout: 1s", "reply_timeout: 300ms", "poll: 500ms", "poll: 50ms", "poll: 1s", "poll: 70ms", "poll: 5s", "poll: 90ms")
+	own := map[string]float64{
+		"bath.temperature": 40, "bath.external_temperature": 41, "bath.heating_power": 42, "bath.setpoint": 43,
+		"bath.internal.xp": 44, "bath.internal.tn": 45, "bath.internal.tv": 46,
+		"bath.external.xp": 47, "bath.external.tn": 48, "bath.external.tv": 49,
+	}
+	for name, value := range own {
+		j.change(properties[name], value)
+	}
+	all := func(wanted func(name string) func(*rig.Reply) bool, what string) {
+		for name := range own {
+			g.Await(name, rig.Limit, what, wanted(name))
+		}
+	}
+	right := func(name string) func(*rig.Reply) bool {
+		return func(r *rig.Reply) bool { return r.Good() && r.Number() == own[name] }
+	}
+	all(right, "right")
+	stream := g.Watch("bath.>")
+	for range 3 {
+		j.signal(syscall.SIGSTOP)
+		all(func(string) func(*rig.Reply) bool { return func(r *rig.Reply) bool { return !r.Good() } }, "that of a silent device")
+		j.signal(syscall.SIGCONT)
+		all(right, "right again")
+	}
+	for _, event := range stream.Waiting() {
+		want, ok := own[event.Name]
+		if ok && event.Role != "setpoint" && string(event.Value) != "null" && event.Number() != want {
+			t.Errorf("this is the value of another: %s", event.Body)
+		}
 	}
 }
 

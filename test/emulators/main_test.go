@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -79,6 +80,9 @@ func (p *process) kill() {
 	_ = p.cmd.Process.Kill() // it may have ended already
 	<-p.ended
 }
+
+// signal holds the emulator, or lets it go on.
+func (p *process) signal(signal syscall.Signal) { _ = p.cmd.Process.Signal(signal) }
 
 func listens(t *testing.T, address string) bool {
 	t.Helper()

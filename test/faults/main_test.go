@@ -46,7 +46,7 @@ devices:
     driver: serial
     link: line1
     terminator: "\n"
-    reply_timeout: 3s
+    reply_timeout: 1s
     attributes:
       value: {kind: int32, access: rw, read: "V?", reply: "%%d", write: "V=%%d", poll: 20ms}
       slow: {kind: int32, read: "SLOW?", reply: "%%d", poll: 20ms}

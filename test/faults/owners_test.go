@@ -63,10 +63,10 @@ func TestTwoOwnersNeverWriteOnePutTwice(t *testing.T) {
 	s.known(0)
 	var clients putters
 	clients.start(s.hub, 4)
-	for round := range 6 {
+	for round := range 9 {
 		skip := len(s.instrument.got())
 		next := s.driver() // claims the device while the other has it
-		s.instrument.await(skip, "a put from the new owner", s.putFromAnother(skip))
+		s.instrument.await(0, "a put from the new owner", s.instrument.putsOfNew(skip, 1))
 		switch round % 3 {
 		case 0:
 			current.Stop()
@@ -99,11 +99,17 @@ func TestTwoOwnersNeverWriteOnePutTwice(t *testing.T) {
 
 func isPut(r request) bool { return len(r.text) > 2 && r.text[:2] == "V=" }
 
-// putFromAnother wants a put over a connection that had none before.
-func (s *split) putFromAnother(skip int) func(request) bool {
+// putsOfNew wants the nth put over connections that did not exist at the time
+// of request skip. It must be asked about all requests in turn.
+func (i *instrument) putsOfNew(skip, n int) func(request) bool {
 	known := map[string]bool{}
-	for _, r := range s.instrument.got()[:skip] {
+	for _, r := range i.got()[:skip] {
 		known[r.from] = true
 	}
-	return func(r request) bool { return isPut(r) && !known[r.from] }
+	return func(r request) bool {
+		if isPut(r) && !known[r.from] {
+			n--
+		}
+		return n == 0
+	}
 }

@@ -52,6 +52,9 @@ func noReturn(t *testing.T, events []rig.Reply, old int) {
 			t.Errorf("the old value is shown as good again: %s", event.Body)
 		}
 	}
+	if !seenLost {
+		t.Error("the stream did not tell of the loss")
+	}
 }
 
 func TestADriverThatLeavesSaysSo(t *testing.T) {

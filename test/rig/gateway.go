@@ -24,7 +24,6 @@ type Gateway struct {
 	ended  chan struct{} // closed when the process has been waited for
 	client *http.Client
 	base   string // of the REST interface, or empty
-	killed bool
 }
 
 // Start runs the gateway with a file, and returns when it says that it runs.
@@ -48,6 +47,8 @@ func (p *Program) Launch(t testing.TB, name, file string) *Gateway {
 	g.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
 	g.log.more = make(chan struct{})
 	g.cmd = exec.Command(p.path, "run", "-c", path) //nolint:noctx // It is stopped by signals.
+	// A program with the race detector would otherwise wait a second at its end.
+	g.cmd.Env = append(g.cmd.Environ(), "GORACE=atexit_sleep_ms=0")
 	g.cmd.Stdout, g.cmd.Stderr = &g.log, &g.log
 	if err := g.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -82,7 +83,6 @@ func (g *Gateway) Signal(signal syscall.Signal) {
 
 // Kill ends the process at once, as a crash would. It may be called twice.
 func (g *Gateway) Kill() {
-	g.killed = true
 	_ = g.cmd.Process.Kill() // it may have ended already
 	<-g.ended
 }
