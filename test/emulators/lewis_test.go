@@ -26,7 +26,7 @@ func startJulabo(t *testing.T) *julabo {
 	python(t)
 	j := &julabo{t: t, address: rig.FreePort(t), control: rig.FreePort(t)}
 	j.start()
-	bridge := exec.Command(python(t), "control.py", j.control) //nolint:noctx // It ends with its input.
+	bridge := exec.Command(python(t), "control.py", j.control)
 	calls, err := bridge.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

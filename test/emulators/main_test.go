@@ -53,7 +53,7 @@ type process struct {
 // killed when the test ends.
 func run(t *testing.T, address string, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(python(t), args...), ended: make(chan struct{})} //nolint:noctx // It is killed by kill.
+	p := &process{cmd: exec.Command(python(t), args...), ended: make(chan struct{})}
 	var said output
 	p.cmd.Stdout, p.cmd.Stderr = &said, &said
 	if err := p.cmd.Start(); err != nil {
@@ -118,7 +118,7 @@ func (o *output) tail() string {
 // of the link and what else old and new say replaced.
 func gateway(t *testing.T, name string, oldAndNew ...string) *rig.Gateway {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("../../deploy/examples", name))
+	data, err := os.ReadFile(filepath.Join("..", "..", "deploy", "examples", name))
 	if err != nil {
 		t.Fatal(err)
 	}
