@@ -1,6 +1,11 @@
 package proto
 
 import (
+	"encoding/binary"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/polygate/gateway"
 )
 
@@ -33,16 +38,36 @@ func AppendEvent(dst []byte, e *gateway.Event, describe bool) ([]byte, error) {
 	return w.b, w.err
 }
 
-// sampleEvent writes what nearly all events are.
+// sampleEvent writes what nearly all events are. Every sample passes here once
+// for each client, so what most samples look like is written out.
 func (w *writer) sampleEvent(e *gateway.Event) {
-	sample := e.Sample()
-	m := w.begin(1, short+len(e.Attribute.Path)+sizeOf(sample))
-	w.varint(1, uint64(e.Type))
-	w.text(2, string(e.Attribute.Path))
-	w.varint(3, uint64(e.Role))
-	w.shownSample(4, e.Attribute, sample, e.Mask)
+	const varint, length = byte(varintType), byte(lenType)
+	a, s := e.Attribute, e.Sample()
+	if a.Availability != gateway.Available || s.Value.Kind() != gateway.Float64 || s.Value.IsArray() {
+		m := w.begin(1, short+len(a.Path)+s.Value.Size())
+		w.varint(1, uint64(e.Type))
+		w.text(2, string(a.Path))
+		w.varint(3, uint64(e.Role))
+		w.shownSample(4, a, s, e.Mask)
+		w.varint(5, uint64(e.Lost))
+		w.end(m)
+		return
+	}
+	b := append(w.b, 1<<3|length, 0, 1<<3|varint, byte(e.Type), 2<<3|length)
+	event := mark{start: len(w.b) + 2, width: 1}
+	b = protowire.AppendString(b, string(a.Path)) // ASCII, as all paths are
+	b = append(b, 3<<3|varint, byte(e.Role), 4<<3|length, 0)
+	sample := mark{start: len(b), width: 1}
+	b = append(b, 1<<3|length, 9, byte(gateway.Float64)<<3|byte(fixed64Type))
+	w.b = binary.LittleEndian.AppendUint64(b, math.Float64bits(s.Value.Float()))
+	w.time(2, s.Time)
+	w.time(3, s.LastGood)
+	w.alarm(4, &s.Alarm)
+	w.varint(5, s.Seq)
+	w.varint(6, uint64(e.Mask))
+	w.end(sample)
 	w.varint(5, uint64(e.Lost))
-	w.end(m)
+	w.end(event)
 }
 
 // AppendBatchEnd appends what stands behind the events of a WatchResponse: the

@@ -67,23 +67,29 @@ func (o *sender) drain(ctx context.Context) error {
 	defer o.server.giveEvents(buffer)
 	*buffer = o.queue.Take(*buffer)
 	var begun []*selection // that have a batch under way
+	var of gateway.WatchID // the watch that p is
+	var p part
 	for i := range *buffer {
 		e := &(*buffer)[i]
-		p, ok := o.parts[e.Watch]
-		if !ok {
+		if e.Watch != of {
+			of, p = e.Watch, o.parts[e.Watch]
+		}
+		if p.selection == nil {
 			continue // ended meanwhile
 		}
-		if p.events == 0 {
-			begun = append(begun, p.selection)
-		}
+		before := p.events
 		anew, err := p.add(e)
 		if err != nil {
 			return err
+		}
+		if before == 0 && p.events > 0 {
+			begun = append(begun, p.selection)
 		}
 		if anew {
 			if err := o.anew(p.selection); err != nil {
 				return err
 			}
+			of = 0 // its watches are others now
 		}
 		if p.full() {
 			if err := o.send(p.selection, p.take()); err != nil {
