@@ -22,12 +22,15 @@ type bath struct {
 	t    *testing.T
 	port string // the name that stays
 
-	mu     sync.Mutex
+	// These belong to the test's goroutine. The instrument holds a lock while it
+	// answers, so what answer uses has a lock of its own.
 	pair   *pty.Pair
 	now    *devicetest.Instrument
+	silent bool
+
+	mu     sync.Mutex
 	target string
 	writes int
-	silent bool
 }
 
 func (b *bath) plug() {
@@ -35,8 +38,6 @@ func (b *bath) plug() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.pair = pair
 	b.now = devicetest.StartInstrument(b.t, pair, devicetest.Line{RequestEnd: "\r\n", ReplyEnd: "\r\n"})
 	b.now.SetSilent(b.silent)
@@ -63,16 +64,12 @@ func (b *bath) answer(request string) (string, bool) {
 }
 
 func (b *bath) cut() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	if err := b.pair.Unplug(); err != nil {
 		b.t.Error(err)
 	}
 }
 
 func (b *bath) setSilent(silent bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.silent = silent
 	b.now.SetSilent(silent)
 }
@@ -120,8 +117,6 @@ attributes:
 			Cut:       b.cut,
 			Mend:      b.plug,
 			Speak: func() (gateway.Path, gateway.Value) {
-				b.mu.Lock()
-				defer b.mu.Unlock()
 				if err := b.now.Send("door 1\r\n"); err != nil {
 					t.Error(err)
 				}

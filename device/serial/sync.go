@@ -24,14 +24,16 @@ import (
 // then the reply timeout is too short for the instrument.
 //
 // After a line that did not match, which may have been noise in front of the
-// reply, what comes until the reply timeout is dropped.
+// reply, what still comes is dropped until twice the time that the slowest
+// reply so far has taken, and the read timeout, have passed.
 type lockstep struct {
 	owed    int      // replies that have not come
 	leads   []string // what they begin with; "" where that is not known
 	settle  time.Time
-	sentAt  time.Time // when the last request was sent
-	ended   time.Time // the last exchange
-	noiseAt time.Time // when it was noticed that a reply is missing, or a late byte came
+	slowest time.Duration // that a reply took to come
+	sentAt  time.Time     // when the last request was sent
+	ended   time.Time     // the last exchange
+	noiseAt time.Time     // when it was noticed that a reply is missing, or a late byte came
 }
 
 // maxOwed bounds the count for a device that never answers.
@@ -47,7 +49,13 @@ func (s *lockstep) missing(lead string) {
 }
 
 // odd says that a line came which is perhaps not the reply.
-func (s *lockstep) odd(replyTimeout time.Duration) { s.settle = s.sentAt.Add(replyTimeout) }
+func (s *lockstep) odd(replyTimeout, readTimeout time.Duration) {
+	patience := replyTimeout
+	if s.slowest > 0 {
+		patience = min(patience, 2*s.slowest+readTimeout)
+	}
+	s.settle = s.sentAt.Add(patience)
+}
 
 // arrived says that a line came late.
 func (s *lockstep) arrived() {

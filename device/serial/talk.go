@@ -186,13 +186,14 @@ func (t *talk) await(request []byte, lead string, match func(line []byte) error)
 		err = match(line)
 		switch {
 		case err == nil:
+			t.sync.slowest = max(t.sync.slowest, at.Sub(t.sync.sentAt))
 			return answer{at: at}, nil
 		case len(line) == 0:
 			continue // Many instruments frame replies with line ends on both sides.
 		}
 		odd = answer{at: at, fault: mismatched(err), words: bytes.Clone(line)}
 		if lead == "" || bytes.HasPrefix(line, []byte(lead)) {
-			t.sync.odd(t.plan.replyTimeout)
+			t.sync.odd(t.plan.replyTimeout, t.plan.readTimeout)
 			return odd, nil
 		}
 		t.unsolicited(line)
