@@ -3,7 +3,9 @@ package serial
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/device"
@@ -17,7 +19,15 @@ type putting struct {
 	requests [][]byte // of each step
 	values   []stream.Value
 	outcome  device.Outcome
+
+	// start is asked once, before the first step. It reports whether the put is
+	// still wanted; from then on its end does not stop a write of several steps.
+	start   func() bool
+	started bool
 }
+
+// errExpired says that a put was not started any more.
+var errExpired = errors.New("the budget ran out")
 
 // Put sets an attribute or runs a command. What the write is made of is sent
 // as one piece: once its first byte is out, a write of several steps is carried
@@ -33,17 +43,17 @@ func (d *Driver) Put(ctx context.Context, index int, v gateway.Value) device.Out
 		p.fail(gateway.KindOutOfRange, "cannot be written: %w", err)
 		return p.outcome
 	}
-	start := func() bool { return true }
 	runCtx, cancel := ctx, func() {}
+	p.start = func() bool { return wanted(ctx) }
 	if len(w.steps) > 1 {
-		runCtx, start, cancel = untilStarted(ctx)
+		var keep func() bool
+		runCtx, keep, cancel = untilStarted(ctx)
+		p.start = func() bool { return wanted(ctx) && keep() }
 	}
 	defer cancel()
 	var failed error
 	lost := d.do(runCtx, link.Put, func(t *talk) error {
-		if ctx.Err() == nil && start() {
-			failed = t.put(w, p)
-		}
+		failed = t.put(w, p)
 		return failed
 	})
 	p.settle(lost, failed)
@@ -62,6 +72,13 @@ func untilStarted(ctx context.Context) (shielded context.Context, start func() b
 		stop()
 		end(nil)
 	}
+}
+
+// wanted reports whether ctx goes on. A process that was stopped finds its
+// deadline passed before the timer says so.
+func wanted(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return ctx.Err() == nil && (!ok || time.Now().Before(deadline))
 }
 
 // fail sets the error, if there is none yet.
@@ -131,12 +148,14 @@ func (t *talk) put(w *write, p *putting) error {
 		}
 	}
 	for i := range w.steps {
-		if err := t.step(w, i, p); err != nil {
+		err := t.step(w, i, p)
+		if p.outcome.Stage >= gateway.StageSent && (err != nil || p.outcome.Err != nil) {
 			t.cleanup(w)
+		}
+		if err != nil {
 			return err
 		}
 		if p.outcome.Err != nil {
-			t.cleanup(w)
 			break
 		}
 	}
@@ -170,6 +189,12 @@ func (w *write) expectsReply() bool {
 // step sends one step and waits for what belongs to it.
 func (t *talk) step(w *write, i int, p *putting) error {
 	s := &w.steps[i]
+	if !p.started {
+		if !p.start() {
+			return errExpired
+		}
+		p.started = true
+	}
 	if s.format != nil {
 		sent, err := t.send(p.requests[i])
 		if sent {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/polygate/gateway/device/devicetest"
 )
@@ -241,4 +242,27 @@ attributes:
 	r.delivered("b=7, b(setpoint)=7")
 	expect(t, r.poll("a"), "a=7")
 	r.delivered("c=7, c(setpoint)=7")
+}
+
+// TestExpiredWhileTheLineIsBroughtInStep has a put wait for the quiet time
+// that follows a lost reply, and its budget end meanwhile.
+func TestExpiredWhileTheLineIsBroughtInStep(t *testing.T) {
+	for _, write := range []string{`"G", write_reply: OK`, `["G", "H"], write_reply: OK`} {
+		r := plug(t, `
+terminator: "\r\n"
+reply_timeout: 400ms
+quiet_time: 10s
+attributes:
+  t: {kind: float64, read: "T?", reply: "%f", poll: 100ms}
+  g: {kind: float64, access: w, write: `+write+`}
+`)
+		r.instrument.Answer("T?", "1")
+		r.connect()
+		r.instrument.Spoil("T?", devicetest.Fault{Silent: true})
+		expect(t, r.poll("t"), "t= INVALID/TIMEOUT")
+		ctx, cancel := context.WithTimeout(r.ctx, 50*time.Millisecond)
+		expect(t, r.showOutcome(r.putContext(ctx, "g", "1")), "accepted expired")
+		cancel()
+		r.asked("T? T?")
+	}
 }

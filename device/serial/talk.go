@@ -110,6 +110,14 @@ func (t *talk) next(deadline time.Time) ([]byte, error) {
 			until = s.lastAt.Add(t.plan.readTimeout)
 		}
 		n, at, err := t.conn.Read(t.chunk, until)
+		if err == nil && !begun && at.After(deadline) {
+			// A process that was stopped finds bytes that have waited for it.
+			// They are as late as if they came now.
+			s.lastAt = at
+			t.in.add(t.chunk[:n])
+			t.stale = true
+			return nil, errNothing
+		}
 		switch {
 		case errors.Is(err, link.ErrTimeout) && t.ctx.Err() == nil:
 			if !begun {
