@@ -8,6 +8,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -37,6 +38,19 @@ type Config struct {
 // DefaultConfig serves this host only.
 func DefaultConfig() Config {
 	return Config{Listen: "127.0.0.1:8080", MaxBody: 4 << 20, Connections: 4096, Streams: 2048}
+}
+
+// withDefaults gives limits that are not set their defaults: no limit is unlimited.
+func (c Config) withDefaults() Config {
+	d := DefaultConfig()
+	for _, limit := range []struct{ value, otherwise *int }{
+		{&c.MaxBody, &d.MaxBody}, {&c.Connections, &d.Connections}, {&c.Streams, &d.Streams},
+	} {
+		if *limit.value <= 0 {
+			*limit.value = *limit.otherwise
+		}
+	}
+	return c
 }
 
 const protocol = "rest"
@@ -70,6 +84,7 @@ func New(cfg Config, view gateway.View, log zerolog.Logger) *Server {
 }
 
 func newServer(cfg Config, view gateway.View, log zerolog.Logger, l limits) *Server {
+	cfg = cfg.withDefaults()
 	s := &Server{cfg: cfg, limits: l, view: view, log: log, cache: newCache(), guard: newGuard(cfg)}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.aborting, s.abort = context.WithCancel(context.Background())
@@ -132,8 +147,9 @@ func (s *Server) Listen(ctx context.Context) error {
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Serve answers until ctx ends. Then it closes the streams, lets requests under
-// way finish for a few seconds, cuts what is left, and returns when every
-// connection is closed.
+// way finish for a few seconds, answers puts that still wait with an unknown
+// outcome, cuts what is left, and returns when every connection is closed.
+// There is no per-peer limit: behind a proxy all clients are one peer.
 func (s *Server) Serve(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- s.listener.serve(s.http.ServeConn) }()
@@ -143,13 +159,15 @@ func (s *Server) Serve(ctx context.Context) error {
 		died = fmt.Errorf("serving on %s: %w", s.cfg.Listen, err)
 	case <-ctx.Done():
 		_ = s.listener.Close()
-		<-ended
+		if err := <-ended; !errors.Is(err, net.ErrClosed) {
+			died = fmt.Errorf("serving on %s: %w", s.cfg.Listen, err)
+		}
 	}
 	s.streams.end()
 	s.stop()
 	limit := time.AfterFunc(s.limits.drain, s.abort)
 	defer limit.Stop()
-	s.listener.end(s.limits.drain)
+	s.listener.end(s.limits.drain + s.limits.linger)
 	s.abort()
 	return died
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strings"
 	"testing"
 	"time"
 
@@ -79,20 +78,7 @@ func BenchmarkFanOut(b *testing.B) {
 			w := newWorld(b)
 			streams := make([]*bufio.Reader, n)
 			for i := range streams {
-				c, err := net.Dial("tcp", w.server.Addr().String())
-				if err != nil {
-					b.Fatal(err)
-				}
-				defer c.Close()
-				if _, err := fmt.Fprint(c, "GET /api/v1/stream?match=oven.actual HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
-					b.Fatal(err)
-				}
-				streams[i] = bufio.NewReader(c)
-				for e := (sseEvent{}); e.event != "synced"; {
-					if e, err = readSSE(streams[i]); err != nil {
-						b.Fatal(err)
-					}
-				}
+				streams[i] = w.rawSSE("match=oven.actual")
 			}
 			b.ReportAllocs()
 			i := 0.0
@@ -100,7 +86,7 @@ func BenchmarkFanOut(b *testing.B) {
 				i++
 				w.oven.Set("oven.actual", gateway.Of(i))
 				for _, lines := range streams {
-					if e, err := readSSE(lines); err != nil || !strings.Contains(e.data, "sample") {
+					if e, err := readSSE(lines); err != nil || e.event != "sample" {
 						b.Fatal(e, err)
 					}
 				}

@@ -17,7 +17,6 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 		// A fault in one request must not end the serving of instruments to all others.
 		if fault := recover(); fault != nil {
 			s.log.Error().Interface("fault", fault).Bytes("path", ctx.Path()).Bytes("stack", debug.Stack()).Msg("request failed")
-			ctx.Response.Reset()
 			s.answer(ctx, problemOf(gateway.Errorf(gateway.KindInternal, "a fault of the gateway; its log has more"), ""))
 			ctx.SetConnectionClose()
 		}

@@ -45,6 +45,24 @@ func (w *world) answer(c net.Conn) reply {
 	return w.read(response)
 }
 
+// rawSSE opens an event stream on a connection whose deadline is far, and reads
+// its beginning.
+func (w *world) rawSSE(query string) *bufio.Reader {
+	w.Helper()
+	c := w.raw("GET /api/v1/stream?" + query + " HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	if err := c.SetDeadline(time.Time{}); err != nil {
+		w.Fatal(err)
+	}
+	lines := bufio.NewReader(c)
+	for e := (sseEvent{}); e.event != "synced"; {
+		var err error
+		if e, err = readSSE(lines); err != nil {
+			w.Fatal(err)
+		}
+	}
+	return lines
+}
+
 func TestBodiesAreLimited(t *testing.T) {
 	w := newWorld(t, func(c *Config, _ *limits) { c.MaxBody = 1000 })
 	w.wantProblem(w.put("oven.wave", strings.Repeat(" ", 900)), 400, "malformed")
@@ -188,7 +206,7 @@ func TestOriginsAndHosts(t *testing.T) {
 		}
 	}
 	// A problem, too, can be read by a page that is allowed to ask.
-	if r := w.do(get, "/api/v1/attributes/oven.no", "", "Origin", lab); r.Header.Get("Access-Control-Allow-Origin") != lab || r.StatusCode != 404 {
+	if r := w.do(get, "/api/v1/attributes/oven.no", "", "Origin", lab); r.Header.Get("Access-Control-Allow-Origin") != lab || r.StatusCode != http.StatusNotFound {
 		t.Errorf("%d %v", r.StatusCode, r.Header)
 	}
 	for origin, status := range map[string]int{"https://evil.example": 403, lab: 101} {
@@ -212,15 +230,7 @@ func TestAFaultInOneRequestEndsNothingElse(t *testing.T) {
 // sample when it goes on.
 func TestAClientThatStopsReadingCostsBoundedMemory(t *testing.T) {
 	w := newWorld(t, func(_ *Config, l *limits) { l.batch = time.Minute })
-	c := w.raw("GET /api/v1/stream?match=oven.wave HTTP/1.1\r\nHost: localhost\r\n\r\n")
-	lines := bufio.NewReader(c)
-	for {
-		if e, err := readSSE(lines); err != nil {
-			t.Fatal(err)
-		} else if e.event == "synced" {
-			break
-		}
-	}
+	lines := w.rawSSE("match=oven.wave")
 	const rounds, length = 1000, 10000 // 80 MB of samples, 20 MB of text
 	before := heap()
 	for i := range rounds {

@@ -146,7 +146,7 @@ func TestPutTakesTheFormsOfAValue(t *testing.T) {
 		{"oven.count", jsonType, "9007199254740993", "9007199254740993"},
 	} {
 		r := w.do(http.MethodPut, "/api/v1/attributes/"+test.name, test.body, "Content-Type", test.contentType)
-		if r.StatusCode != 200 || w.member(r.text, "value") != test.want || w.member(r.text, "stage") != "verified" {
+		if r.StatusCode != http.StatusOK || w.member(r.text, "value") != test.want || w.member(r.text, "stage") != "verified" {
 			t.Errorf("%s %q as %q: %d %s", test.name, test.body, test.contentType, r.StatusCode, r.text)
 		}
 	}

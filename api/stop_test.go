@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -77,17 +78,13 @@ func TestStoppingLetsAPutFinish(t *testing.T) {
 }
 
 func TestStoppingDoesNotWaitForEver(t *testing.T) {
-	w := newWorld(t, func(_ *Config, l *limits) { l.drain, l.batch = 50*time.Millisecond, time.Minute })
+	w := newWorld(t, func(_ *Config, l *limits) {
+		l.drain, l.linger, l.batch = 50*time.Millisecond, 100*time.Millisecond, time.Minute
+	})
 	waiting := make(chan *gateway.Put, 1)
 	w.oven.OnPut(func(_ *hubtest.Device, p *gateway.Put) { waiting <- p })
-	failed := make(chan error, 1)
-	go func() {
-		response, err := w.client.Post(w.url+"/api/v1/commands/oven.cancel", "", nil)
-		if err == nil {
-			_ = response.Body.Close()
-		}
-		failed <- err
-	}()
+	answer := make(chan reply, 1)
+	go func() { answer <- w.do(http.MethodPost, "/api/v1/commands/oven.cancel", "") }()
 	<-waiting
 	w.raw("PUT /api/v1/attributes/oven.ramp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n1")
 	deaf := w.raw("GET /api/v1/stream?match=oven.wave HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -98,7 +95,7 @@ func TestStoppingDoesNotWaitForEver(t *testing.T) {
 	if err := w.end(); err != nil {
 		t.Error(err)
 	}
-	<-failed
+	w.wantProblem(<-answer, http.StatusGatewayTimeout, "unknown_outcome")
 	_ = deaf.Close()
 }
 

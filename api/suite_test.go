@@ -429,7 +429,8 @@ func (c *socketClient) Resume(ctx context.Context, path, cursor string) (fronten
 		return nil, err
 	}
 	w := &socketWatcher{client: c, id: id}
-	return w, w.fill(ctx) // the first events are the confirmation
+	err = w.fill(ctx) // the first events are the confirmation
+	return w, err
 }
 
 type socketWatcher struct {

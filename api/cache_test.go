@@ -1,0 +1,55 @@
+package api
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polygate/gateway"
+)
+
+func snapshot(seq uint64) *gateway.Attribute {
+	at := time.Unix(int64(seq), 0)
+	return &gateway.Attribute{
+		Descriptor: &gateway.Descriptor{Path: "oven.count", Access: gateway.AccessRead, Type: gateway.Type{Kind: gateway.Int64}},
+		Readback:   &gateway.Sample{Value: gateway.Of(int64(seq)), Time: at, LastGood: at, Seq: seq},
+	}
+}
+
+func same(a, b []byte) bool { return len(a) > 0 && len(b) > 0 && &a[0] == &b[0] }
+
+func TestASampleIsEncodedOnceForAllReaders(t *testing.T) {
+	c := newCache()
+	older, newer := snapshot(1), snapshot(2)
+	for _, opts := range []gateway.JSONOptions{{}, {IntsAsText: true}} {
+		first := c.sample(newer, gateway.Readback, opts)
+		if !same(first, c.sample(newer, gateway.Readback, opts)) {
+			t.Errorf("%+v: a sample was encoded twice", opts)
+		}
+		if behind := c.sample(older, gateway.Readback, opts); !strings.Contains(string(behind), `"seq":1`) {
+			t.Errorf("a reader that is behind got %s", behind)
+		}
+		if !same(first, c.sample(newer, gateway.Readback, opts)) {
+			t.Errorf("%+v: a reader that is behind took the newest from the others", opts)
+		}
+		whole, err := c.attribute(newer, opts)
+		again, err2 := c.attribute(newer, opts)
+		if err != nil || err2 != nil || !same(whole, again) {
+			t.Errorf("%+v: an attribute was encoded twice, %v, %v", opts, err, err2)
+		}
+	}
+}
+
+func TestWhatIsGoneIsForgotten(t *testing.T) {
+	w := newWorld(t)
+	w.wantOK(w.get("/attributes/oven.ramp"))
+	w.wantOK(w.get("/attributes"))
+	w.oven.Redescribe(ovenDescriptors()[:1]...)
+	w.settle()
+	w.wantProblem(w.get("/attributes/oven.ramp"), 404, "not_found")
+	w.server.cache.mu.RLock()
+	defer w.server.cache.mu.RUnlock()
+	if w.server.cache.entries["oven.ramp"] != nil {
+		t.Error("the encoding of an attribute that is gone is kept")
+	}
+}
