@@ -3,7 +3,6 @@ package faults_test
 import (
 	"fmt"
 	"net/http"
-	"syscall"
 	"testing"
 
 	"github.com/polygate/gateway/test/rig"
@@ -60,7 +59,7 @@ func TestAHungDriverIsLostAndItsOldValuesAreNotShownAsGoodAfterwards(t *testing.
 	s.known(1)
 	stream := s.hub.Watch("oven.value")
 
-	driver.Signal(syscall.SIGSTOP)
+	driver.Hold()
 	s.instrument.change(2)
 	lost := s.hub.Await("oven.value", silence, "that of a lost driver", lostAs("driver_lost"))
 	if lost.Number() != 1 {
@@ -69,7 +68,7 @@ func TestAHungDriverIsLostAndItsOldValuesAreNotShownAsGoodAfterwards(t *testing.
 	if put := s.hub.Put("oven.value", "3", ""); put.Code != "not_connected" || put.Stage != "refused" {
 		t.Errorf("a put to a lost driver: %d %s", put.Status, put.Body)
 	}
-	driver.Signal(syscall.SIGCONT)
+	driver.Continue()
 	s.hub.Await("oven.value", able, "what the instrument holds", is(2))
 
 	noReturn(t, stream.Waiting(), 1)
@@ -87,12 +86,12 @@ func TestAReplyThatWaitedInAHungDriverIsNotTakenForNew(t *testing.T) {
 	stream := s.hub.Watch("oven.value")
 	release := s.instrument.hold("V?")
 	s.instrument.await(len(s.instrument.got()), "V?", func(r request) bool { return r.text == "V?" })
-	driver.Signal(syscall.SIGSTOP)
+	driver.Hold()
 	release()
 	release = s.instrument.hold("V?") // so that the reply cannot hide behind that of the next poll
 	s.instrument.change(2)
 	s.hub.Await("oven.value", silence, "that of a lost driver", lostAs("driver_lost")) // longer than the reply timeout
-	driver.Signal(syscall.SIGCONT)
+	driver.Continue()
 	back := s.hub.Await("oven.value", rig.Limit, "connected", func(r *rig.Reply) bool { return r.Availability.State != "driver_lost" })
 	if back.Good() {
 		t.Errorf("a value of before the driver hung is shown as good: %s", back.Body)
@@ -102,10 +101,10 @@ func TestAReplyThatWaitedInAHungDriverIsNotTakenForNew(t *testing.T) {
 	noReturn(t, stream.Waiting(), 1)
 }
 
-// A driver that hangs cannot look at its clock. When it goes on, what has become
-// late meanwhile is not done.
-func TestNoPutIsWrittenLateByADriverThatHung(t *testing.T) {
-	t.Run("while it waited for its turn", func(t *testing.T) {
+// Who hangs cannot look at a clock. When everything goes on, what has become late
+// meanwhile is not done.
+func TestNoPutIsWrittenAfterItsBudgetWhateverHung(t *testing.T) {
+	t.Run("the driver, while it waited for its turn", func(t *testing.T) {
 		s := newSplit(t)
 		driver := s.driver()
 		s.known(0)
@@ -119,28 +118,42 @@ func TestNoPutIsWrittenLateByADriverThatHung(t *testing.T) {
 			answers <- reply
 		}()
 		s.hub.Await("oven.value", able, "accepted", func(r *rig.Reply) bool { return r.Setpoint.Number() == 5 })
-		driver.Signal(syscall.SIGSTOP)
+		driver.Hold()
 		release()
 		v := verdict{value: 5, reply: <-answers}
 		if v.reply.Code != "unknown_outcome" {
 			t.Errorf("the verdict while the driver hangs: %d %s", v.reply.Status, v.reply.Body)
 		}
-		driver.Signal(syscall.SIGCONT)
+		driver.Continue()
 		s.neverWritten(&v)
 	})
-	t.Run("while it was on its way to the driver", func(t *testing.T) {
+	t.Run("the driver, while it was on its way", func(t *testing.T) {
 		s := newSplit(t)
 		driver := s.driver()
 		s.known(0)
-		driver.Signal(syscall.SIGSTOP)
+		driver.Hold()
 		v := verdict{value: 6, reply: s.hub.Put("oven.value", "6", "budget=1s")}
 		if v.reply.Code != "unknown_outcome" {
 			t.Errorf("the verdict while the driver hangs: %d %s", v.reply.Status, v.reply.Body)
 		}
-		driver.Signal(syscall.SIGCONT)
+		driver.Continue()
 		s.neverWritten(&v)
 	})
-	t.Run("while it was written", func(t *testing.T) {
+	t.Run("the bus, while it was on its way", func(t *testing.T) {
+		s := &split{t: t, instrument: newInstrument(t), bus: rig.FreePort(t)}
+		bus := startBus(t, s.bus)
+		s.hub = program.Start(t, "hub", onBus(withREST, fmt.Sprintf("url: \"nats://%s\"", s.bus)))
+		s.driver()
+		s.known(0)
+		bus.Hold()
+		v := verdict{value: 8, reply: s.hub.Put("oven.value", "8", "budget=1s")}
+		if v.reply.Code != "unknown_outcome" {
+			t.Errorf("the verdict while the bus hangs: %d %s", v.reply.Status, v.reply.Body)
+		}
+		bus.Continue()
+		s.neverWritten(&v)
+	})
+	t.Run("the driver, while it was written", func(t *testing.T) {
 		s := newSplit(t)
 		driver := s.driver()
 		s.known(0)
@@ -154,13 +167,13 @@ func TestNoPutIsWrittenLateByADriverThatHung(t *testing.T) {
 			answers <- reply
 		}()
 		s.instrument.await(0, "V=7", func(r request) bool { return r.text == "V=7" })
-		driver.Signal(syscall.SIGSTOP)
+		driver.Hold()
 		release()
 		v := verdict{value: 7, reply: <-answers}
 		if v.reply.Code != "unknown_outcome" || v.reply.Stage != "sent" {
 			t.Errorf("the verdict while the driver hangs: %d %s", v.reply.Status, v.reply.Body)
 		}
-		driver.Signal(syscall.SIGCONT)
+		driver.Continue()
 		s.marker()
 		v.check(t, s.instrument.writes(7))
 	})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -79,6 +80,36 @@ func (g *Gateway) Signal(signal syscall.Signal) {
 	if err := g.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		g.t.Fatalf("%s: %v", g.name, err)
 	}
+}
+
+// Hold stops the process as it stands, and returns when it does nothing any
+// more; Continue lets it go on.
+func (g *Gateway) Hold() {
+	g.t.Helper()
+	g.Signal(syscall.SIGSTOP)
+	if !Until(Limit, g.held) {
+		g.t.Fatalf("%s cannot be held", g.name)
+	}
+}
+
+// Continue ends Hold.
+func (g *Gateway) Continue() {
+	g.t.Helper()
+	g.Signal(syscall.SIGCONT)
+}
+
+// held reports whether all threads are stopped. A signal takes its time to reach
+// them. Where there is no /proc it is only hoped.
+func (g *Gateway) held() bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", g.cmd.Process.Pid))
+	for _, thread := range threads {
+		stat, err := os.ReadFile(thread)
+		_, state, found := strings.Cut(string(stat), ") ") // behind the name, see proc(5)
+		if err == nil && found && !strings.HasPrefix(state, "T") {
+			return false
+		}
+	}
+	return true
 }
 
 // Kill ends the process at once, as a crash would. It may be called twice.
