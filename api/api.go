@@ -89,6 +89,7 @@ func newServer(cfg Config, view gateway.View, log zerolog.Logger, l limits) *Ser
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.aborting, s.abort = context.WithCancel(context.Background())
 	s.streams.limit = cfg.Streams
+	s.listener = newListener(cfg.Connections+spareConns, l.linger)
 	s.app = fiber.New(fiber.Config{
 		DisableStartupMessage:        true,
 		StrictRouting:                true,
@@ -108,7 +109,7 @@ func newServer(cfg Config, view gateway.View, log zerolog.Logger, l limits) *Ser
 	s.http = s.app.Server()
 	s.http.Handler = s.handle
 	s.http.ErrorHandler = s.answerBroken
-	s.http.ConnState = func(c net.Conn, state fasthttp.ConnState) { s.listener.onState(c, state) }
+	s.http.ConnState = s.listener.onState
 	return s
 }
 
@@ -138,7 +139,7 @@ func (s *Server) Listen(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listening on %s (frontends.rest.listen): %w", s.cfg.Listen, err)
 	}
-	s.listener = newListener(inner, s.cfg.Connections+spareConns, s.limits.linger)
+	s.listener.Listener = inner
 	s.guard.bound(inner.Addr())
 	return nil
 }
@@ -151,17 +152,11 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 // outcome, cuts what is left, and returns when every connection is closed.
 // There is no per-peer limit: behind a proxy all clients are one peer.
 func (s *Server) Serve(ctx context.Context) error {
-	ended := make(chan error, 1)
-	go func() { ended <- s.listener.serve(s.http.ServeConn) }()
+	unhook := context.AfterFunc(ctx, func() { _ = s.listener.Close() })
+	defer unhook()
 	var died error
-	select {
-	case err := <-ended:
-		died = fmt.Errorf("serving on %s: %w", s.cfg.Listen, err)
-	case <-ctx.Done():
-		_ = s.listener.Close()
-		if err := <-ended; !errors.Is(err, net.ErrClosed) {
-			died = fmt.Errorf("serving on %s: %w", s.cfg.Listen, err)
-		}
+	if err := s.listener.serve(s.http.ServeConn); !errors.Is(err, net.ErrClosed) {
+		died = errors.Join(fmt.Errorf("serving on %s: %w", s.cfg.Listen, err), s.listener.Close())
 	}
 	s.streams.end()
 	s.stop()
@@ -172,7 +167,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	return died
 }
 
-// Status is what the status page shows of the frontend.
+// Status is what the status page shows of the frontend, at any time.
 func (s *Server) Status() any {
 	return struct {
 		Listen      string         `json:"listen"`

@@ -15,21 +15,21 @@ import (
 // listener accepts connections, has each served by a goroutine of its own, and
 // knows those that are open, so that stopping can end every one of them.
 type listener struct {
-	net.Listener
-	most    int // connections
-	linger  time.Duration
-	closed  chan struct{}
-	closing sync.Once
-	open    sync.WaitGroup // of conns; waited for only after the last was accepted
-	count   atomic.Int64   // of conns
-	ending  atomic.Bool
+	net.Listener     // nil until it is bound
+	most         int // connections
+	linger       time.Duration
+	closed       chan struct{}
+	closing      sync.Once
+	open         sync.WaitGroup // of conns; waited for only after the last was accepted
+	count        atomic.Int64   // of conns
+	ending       atomic.Bool
 
 	mu    sync.Mutex
 	conns map[*conn]struct{}
 }
 
-func newListener(inner net.Listener, most int, linger time.Duration) *listener {
-	return &listener{Listener: inner, most: most, linger: linger, closed: make(chan struct{}), conns: map[*conn]struct{}{}}
+func newListener(most int, linger time.Duration) *listener {
+	return &listener{most: most, linger: linger, closed: make(chan struct{}), conns: map[*conn]struct{}{}}
 }
 
 // The pauses after a failure to accept that may pass, such as no free file descriptor.
@@ -38,8 +38,8 @@ const (
 	lastPause  = time.Second
 )
 
-// serve accepts until the listener is closed. It outlasts failures that pass:
-// the connections that are open go on meanwhile.
+// serve accepts until the listener is closed, and then returns net.ErrClosed. It
+// outlasts failures that pass: the connections that are open go on meanwhile.
 func (l *listener) serve(handle func(net.Conn) error) error {
 	pause := firstPause
 	for {
@@ -51,10 +51,12 @@ func (l *listener) serve(handle func(net.Conn) error) error {
 			pause = firstPause
 			c := l.add(accepted)
 			go func() { _ = handle(c) }() // closes c, for which end waits
-		case passes(err) && l.pause(pause):
-			pause = min(2*pause, lastPause)
-		default:
+		case !passes(err):
 			return err
+		case !l.pause(pause):
+			return net.ErrClosed
+		default:
+			pause = min(2*pause, lastPause)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -106,6 +107,19 @@ func TestATakenPortIsNamed(t *testing.T) {
 	err := New(cfg, w.hub, w.server.log).Listen(t.Context())
 	if err == nil || !strings.Contains(err.Error(), cfg.Listen) || !strings.Contains(err.Error(), "frontends.rest.listen") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestAListenerThatFailsEndsServe(t *testing.T) {
+	w := newWorld(t)
+	broken := errors.New("broken")
+	s := New(DefaultConfig(), w.hub, noLog)
+	s.listener.Listener = &scriptedListener{Listener: w.server.listener.Listener, script: []error{broken}}
+	if data, err := json.Marshal(s.Status()); err != nil || !strings.Contains(string(data), `"connections":0`) {
+		t.Errorf("status %s, %v", data, err)
+	}
+	if err := s.Serve(t.Context()); !errors.Is(err, broken) {
+		t.Errorf("Serve ended with %v", err)
 	}
 }
 
