@@ -1,0 +1,3 @@
+package graph
+
+//go:generate go tool -modfile=../tools/go.mod gqlgen generate

@@ -1,0 +1,628 @@
+package graph
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/rs/zerolog"
+
+	"github.com/polygate/gateway"
+	"github.com/polygate/gateway/internal/frontendtest"
+)
+
+// The suite runs with each way to ask and to subscribe, and with events both
+// one by one and as a batch.
+
+func TestSuiteOverHTTP(t *testing.T) {
+	frontendtest.Run(t, startWith(func(_ testing.TB, url string) frontendtest.Client {
+		return &httpClient{url: url + "/graphql", http: &http.Client{Transport: &http.Transport{}}, fields: eventFields}
+	}))
+}
+
+func TestSuiteOverHTTPInBatches(t *testing.T) {
+	frontendtest.RunIn(t, frontendtest.NewScripted, startWith(func(_ testing.TB, url string) frontendtest.Client {
+		return &httpClient{url: url + "/graphql", http: &http.Client{Transport: &http.Transport{}}, fields: "batch"}
+	}))
+}
+
+func TestSuiteOverWebSocket(t *testing.T) {
+	frontendtest.Run(t, startWith(func(t testing.TB, url string) frontendtest.Client {
+		return dialSocket(t, url, transportWS, eventFields)
+	}))
+}
+
+func TestSuiteOverWebSocketInBatches(t *testing.T) {
+	frontendtest.RunIn(t, frontendtest.NewScripted, startWith(func(t testing.TB, url string) frontendtest.Client {
+		return dialSocket(t, url, transportWS, "batch")
+	}))
+}
+
+func TestSuiteOverLegacyWebSocket(t *testing.T) {
+	frontendtest.RunIn(t, frontendtest.NewScripted, startWith(func(t testing.TB, url string) frontendtest.Client {
+		return dialSocket(t, url, legacyWS, eventFields)
+	}))
+}
+
+func startWith(dial func(t testing.TB, url string) frontendtest.Client) frontendtest.Start {
+	return func(t testing.TB, view gateway.View) *frontendtest.Frontend {
+		cfg := DefaultConfig()
+		cfg.Listen = "127.0.0.1:0"
+		server := New(cfg, view, zerolog.Nop())
+		if err := server.Listen(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() { done <- server.Serve(ctx) }()
+		return &frontendtest.Frontend{
+			Protocol: "graphql",
+			Dial:     func(t testing.TB) frontendtest.Client { return dial(t, "http://"+server.Addr().String()) },
+			Stop: func(ctx context.Context) error {
+				cancel()
+				select {
+				case err := <-done:
+					return err
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			},
+		}
+	}
+}
+
+const (
+	sampleFields    = `{ value time seq alarm { severity status } }`
+	attributeFields = `readback ` + sampleFields + ` setpoint ` + sampleFields
+	eventFields     = `events { type name role sample ` + sampleFields + ` attribute { ` + attributeFields + ` } }`
+)
+
+// body is a request as clients send it.
+type body struct {
+	Query     string         `json:"query"`
+	Variables map[string]any `json:"variables,omitempty"`
+}
+
+func getBody(path string) body {
+	return body{`query($n: String!) { attribute(name: $n) { ` + attributeFields + ` } }`, map[string]any{"n": path}}
+}
+
+func putBody(put frontendtest.Put) body {
+	variables := map[string]any{"n": put.Path, "v": json.RawMessage(put.Value), "m": "EACH"}
+	if put.Mode == gateway.Latest {
+		variables["m"] = "LATEST"
+	}
+	if put.Budget > 0 {
+		variables["b"] = put.Budget.Seconds()
+	}
+	return body{`mutation($n: String!, $v: Value!, $m: Mode!, $b: Float) { put(name: $n, value: $v, mode: $m, budget: $b) { stage } }`, variables}
+}
+
+func executeBody(path string) body {
+	return body{`mutation($n: String!) { execute(name: $n) { stage } }`, map[string]any{"n": path}}
+}
+
+func updatesBody(match, cursor, fields string) body {
+	variables := map[string]any{"m": match}
+	if cursor != "" {
+		variables["c"] = cursor
+	}
+	return body{`subscription($m: String!, $c: String) { updates(match: $m, cursor: $c) { cursor ` + fields + ` } }`, variables}
+}
+
+func listBody(match string) body {
+	return body{`query($m: String!) { attributes(match: $m) { attributes { name } } commands(match: $m) { commands { name } } }`, map[string]any{"m": match}}
+}
+
+// result is a response, with every field that these bodies ask for.
+type result struct {
+	Data *struct {
+		Attribute  *shown
+		Attributes struct{ Attributes []shown }
+		Commands   struct{ Commands []shown }
+		Updates    *struct {
+			Cursor        string
+			Events, Batch []shown
+		}
+	}
+	Errors []shownError
+}
+
+type shownError struct {
+	Message    string
+	Extensions map[string]any
+}
+
+func (r *result) err() error {
+	if len(r.Errors) == 0 {
+		return nil
+	}
+	code, _ := r.Errors[0].Extensions["code"].(string)
+	return &frontendtest.ProtocolError{Code: code, Words: r.Errors[0].Message}
+}
+
+// shown is an attribute or an event.
+type shown struct {
+	Type, Name, Role           string
+	Sample, Readback, Setpoint *shownSample
+	Attribute                  *shown
+	Availability               *struct{ State string }
+	Lost                       int
+}
+
+type shownSample struct {
+	Value json.RawMessage
+	Time  *time.Time
+	Seq   string
+	Alarm struct{ Severity, Status string }
+}
+
+func (s *shownSample) sample() *frontendtest.Sample {
+	if s == nil {
+		return nil
+	}
+	seq, _ := strconv.ParseUint(s.Seq, 10, 64)
+	out := &frontendtest.Sample{Value: string(s.Value), Severity: s.Alarm.Severity, Status: s.Alarm.Status, Seq: seq}
+	if s.Time != nil {
+		out.Time = *s.Time
+	}
+	return out
+}
+
+func (s *shown) events(cursor string) []frontendtest.Event {
+	var events []frontendtest.Event
+	add := func(role gateway.Role, sample *shownSample) {
+		if sample != nil {
+			events = append(events, frontendtest.Event{Path: s.Name, Role: role, Sample: *sample.sample(), Cursor: cursor})
+		}
+	}
+	switch s.Type {
+	case "GAP":
+		events = append(events, frontendtest.Event{Gap: true})
+	case "REMOVED":
+		events = append(events, frontendtest.Event{Path: s.Name, Removed: true, Cursor: cursor})
+	case "SAMPLE":
+		role := gateway.Readback
+		if s.Role == "SETPOINT" {
+			role = gateway.Setpoint
+		}
+		add(role, s.Sample)
+	case "ADDED", "AVAILABILITY":
+		whole := s // in a batch the samples stand in the event itself
+		if s.Attribute != nil {
+			whole = s.Attribute
+		}
+		add(gateway.Readback, whole.Readback)
+		add(gateway.Setpoint, whole.Setpoint)
+	}
+	return events
+}
+
+func (r *result) events() []frontendtest.Event {
+	var events []frontendtest.Event
+	if r.Data == nil || r.Data.Updates == nil {
+		return nil
+	}
+	u := r.Data.Updates
+	for _, list := range [][]shown{u.Events, u.Batch} {
+		for i := range list {
+			events = append(events, list[i].events(u.Cursor)...)
+		}
+	}
+	return events
+}
+
+// asker is a client that can send a request and take the response.
+type asker interface {
+	ask(ctx context.Context, request body) (*result, error)
+}
+
+func get(ctx context.Context, c asker, path string) (frontendtest.Reading, error) {
+	r, err := c.ask(ctx, getBody(path))
+	if err != nil {
+		return frontendtest.Reading{}, err
+	}
+	a := r.Data.Attribute
+	return frontendtest.Reading{Readback: a.Readback.sample(), Setpoint: a.Setpoint.sample()}, nil
+}
+
+func list(ctx context.Context, c asker, match string) ([]string, error) {
+	r, err := c.ask(ctx, listBody(match))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, a := range append(r.Data.Attributes.Attributes, r.Data.Commands.Commands...) {
+		names = append(names, a.Name)
+	}
+	return names, nil
+}
+
+// httpClient asks by POST and subscribes by server-sent events.
+type httpClient struct {
+	url, fields string
+	http        *http.Client
+}
+
+func (c *httpClient) Code(kind gateway.ErrorKind) string { return kind.String() }
+
+func (c *httpClient) Close() error {
+	c.http.CloseIdleConnections()
+	return nil
+}
+
+func (c *httpClient) open(ctx context.Context, request body, accept string) (*http.Response, error) {
+	data, err := json.Marshal(request)
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, strings.NewReader(string(data)))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", jsonType)
+	r.Header.Set("Accept", accept)
+	return c.http.Do(r)
+}
+
+func (c *httpClient) ask(ctx context.Context, request body) (*result, error) {
+	response, err := c.open(ctx, request, jsonType)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	var r result
+	if err := json.Unmarshal(data, &r); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, data)
+	}
+	return &r, r.err()
+}
+
+func (c *httpClient) Get(ctx context.Context, path string) (frontendtest.Reading, error) {
+	return get(ctx, c, path)
+}
+
+func (c *httpClient) Put(ctx context.Context, put frontendtest.Put) error {
+	_, err := c.ask(ctx, putBody(put))
+	return err
+}
+
+func (c *httpClient) Execute(ctx context.Context, path string) error {
+	_, err := c.ask(ctx, executeBody(path))
+	return err
+}
+
+func (c *httpClient) List(ctx context.Context, match string) ([]string, error) {
+	return list(ctx, c, match)
+}
+
+func (c *httpClient) Watch(ctx context.Context, path string) (frontendtest.Watch, error) {
+	return c.Resume(ctx, path, "")
+}
+
+func (c *httpClient) WatchPattern(ctx context.Context, match string) (frontendtest.Watch, error) {
+	return c.Resume(ctx, match, "")
+}
+
+func (c *httpClient) Resume(ctx context.Context, path, cursor string) (frontendtest.Watch, error) {
+	own, cancel := context.WithCancel(context.Background())
+	response, err := c.open(own, updatesBody(path, cursor, c.fields), eventType)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	w := &eventWatch{cancel: cancel, body: response.Body, lines: bufio.NewReader(response.Body)}
+	if err := w.fill(ctx); err != nil { // the first event is the confirmation
+		_ = w.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// eventWatch reads an event stream.
+type eventWatch struct {
+	cancel context.CancelFunc
+	body   io.Closer
+	lines  *bufio.Reader
+	queued []frontendtest.Event
+}
+
+func (w *eventWatch) Close() error {
+	w.cancel()
+	return w.body.Close()
+}
+
+func (w *eventWatch) fill(ctx context.Context) error {
+	defer context.AfterFunc(ctx, w.cancel)()
+	e, err := readEvent(w.lines)
+	if err != nil {
+		return err
+	}
+	var r result
+	if err := json.Unmarshal([]byte(e.data), &r); err != nil {
+		return err
+	}
+	w.queued = append(w.queued, r.events()...)
+	return r.err()
+}
+
+func (w *eventWatch) Next(ctx context.Context) (frontendtest.Event, error) {
+	for len(w.queued) == 0 {
+		if err := w.fill(ctx); err != nil {
+			return frontendtest.Event{}, err
+		}
+	}
+	e := w.queued[0]
+	w.queued = w.queued[1:]
+	return e, nil
+}
+
+// streamEvent is one event of a stream as the specification of EventSource reads it.
+type streamEvent struct{ event, id, data string }
+
+// readEvent reads until an event is complete; comments and retry are skipped.
+func readEvent(lines *bufio.Reader) (streamEvent, error) {
+	var e streamEvent
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return e, err
+		}
+		line = strings.TrimSuffix(line, "\n")
+		field, value, _ := strings.Cut(line, ": ")
+		switch {
+		case line == "" && e.event != "":
+			return e, nil
+		case field == "event":
+			e.event = value
+		case field == "id":
+			e.id = value
+		case field == "data":
+			e.data = value
+		}
+	}
+}
+
+// socketClient does everything over one WebSocket. Whoever waits for a message
+// reads for all, so that nothing is read while nobody waits.
+type socketClient struct {
+	ws      *websocket.Conn
+	dialect dialect
+	fields  string
+	turn    chan struct{} // to read
+
+	mu    sync.Mutex
+	next  int
+	inbox map[string]*inbox
+}
+
+type inbox struct {
+	ready    chan struct{}
+	messages []message
+}
+
+func dialSocket(t testing.TB, url, subprotocol, fields string) *socketClient {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	ws, response, err := websocket.Dial(ctx, url+"/graphql", &websocket.DialOptions{Subprotocols: []string{subprotocol}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response.Body != nil {
+		_ = response.Body.Close()
+	}
+	ws.SetReadLimit(-1)
+	c := &socketClient{ws: ws, dialect: dialects[subprotocol], fields: fields, turn: make(chan struct{}, 1), inbox: map[string]*inbox{}}
+	if err := c.write(ctx, message{Type: "connection_init"}); err != nil {
+		t.Fatal(err)
+	}
+	for m := (message{}); m.Type != "connection_ack"; {
+		if m, err = c.readMessage(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
+func (c *socketClient) Code(kind gateway.ErrorKind) string { return kind.String() }
+func (c *socketClient) Close() error                       { _ = c.ws.CloseNow(); return nil }
+
+func (c *socketClient) write(ctx context.Context, m message) error {
+	data, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return c.ws.Write(ctx, websocket.MessageText, data)
+}
+
+func (c *socketClient) readMessage(ctx context.Context) (message, error) {
+	_, data, err := c.ws.Read(ctx)
+	if err != nil {
+		return message{}, err
+	}
+	var m message
+	return m, json.Unmarshal(data, &m)
+}
+
+// begin sends an operation under an id of its own.
+func (c *socketClient) begin(ctx context.Context, request body) (string, error) {
+	payload, err := json.Marshal(request)
+	if err != nil {
+		return "", err
+	}
+	c.mu.Lock()
+	c.next++
+	id := fmt.Sprint("id ", c.next)
+	c.inbox[id] = &inbox{ready: make(chan struct{}, 1)}
+	c.mu.Unlock()
+	return id, c.write(ctx, message{ID: id, Type: c.dialect.subscribe, Payload: payload})
+}
+
+func (c *socketClient) take(id string) (message, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	box := c.inbox[id]
+	if len(box.messages) == 0 {
+		return message{}, false
+	}
+	m := box.messages[0]
+	box.messages = box.messages[1:]
+	return m, true
+}
+
+// receive returns the next response to an operation.
+func (c *socketClient) receive(ctx context.Context, id string) (*result, error) {
+	c.mu.Lock()
+	ready := c.inbox[id].ready
+	c.mu.Unlock()
+	for {
+		if m, ok := c.take(id); ok {
+			return c.result(m)
+		}
+		select {
+		case <-ready:
+		case c.turn <- struct{}{}:
+			err := c.readFor(ctx, ready)
+			<-c.turn
+			if err != nil {
+				return nil, err
+			}
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (c *socketClient) result(m message) (*result, error) {
+	var r result
+	var err error
+	switch {
+	case m.Type == c.dialect.next:
+		err = json.Unmarshal(m.Payload, &r)
+	case m.Type == "error" && c.dialect.legacy:
+		r.Errors = make([]shownError, 1)
+		err = json.Unmarshal(m.Payload, &r.Errors[0])
+	case m.Type == "error":
+		err = json.Unmarshal(m.Payload, &r.Errors)
+	case m.Type == "complete":
+		err = errors.New("the operation is complete")
+	default:
+		err = fmt.Errorf("an unexpected message %+v", m)
+	}
+	if err == nil {
+		err = r.err()
+	}
+	return &r, err
+}
+
+// readFor reads one message, unless the one that is waited for has come meanwhile.
+func (c *socketClient) readFor(ctx context.Context, ready chan struct{}) error {
+	select {
+	case <-ready:
+		return nil
+	default:
+	}
+	m, err := c.readMessage(ctx)
+	if err != nil || m.Type == "ka" {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	box := c.inbox[m.ID]
+	if box == nil {
+		return fmt.Errorf("a message for nobody: %+v", m)
+	}
+	box.messages = append(box.messages, m)
+	select {
+	case box.ready <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+func (c *socketClient) ask(ctx context.Context, request body) (*result, error) {
+	id, err := c.begin(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	return c.receive(ctx, id)
+}
+
+func (c *socketClient) Get(ctx context.Context, path string) (frontendtest.Reading, error) {
+	return get(ctx, c, path)
+}
+
+func (c *socketClient) Put(ctx context.Context, put frontendtest.Put) error {
+	_, err := c.ask(ctx, putBody(put))
+	return err
+}
+
+func (c *socketClient) Execute(ctx context.Context, path string) error {
+	_, err := c.ask(ctx, executeBody(path))
+	return err
+}
+
+func (c *socketClient) List(ctx context.Context, match string) ([]string, error) {
+	return list(ctx, c, match)
+}
+
+func (c *socketClient) Watch(ctx context.Context, path string) (frontendtest.Watch, error) {
+	return c.Resume(ctx, path, "")
+}
+
+func (c *socketClient) WatchPattern(ctx context.Context, match string) (frontendtest.Watch, error) {
+	return c.Resume(ctx, match, "")
+}
+
+func (c *socketClient) Resume(ctx context.Context, path, cursor string) (frontendtest.Watch, error) {
+	id, err := c.begin(ctx, updatesBody(path, cursor, c.fields))
+	if err != nil {
+		return nil, err
+	}
+	w := &socketWatch{client: c, id: id}
+	return w, w.fill(ctx) // the first events are the confirmation
+}
+
+type socketWatch struct {
+	client *socketClient
+	id     string
+	queued []frontendtest.Event
+}
+
+func (w *socketWatch) fill(ctx context.Context) error {
+	r, err := w.client.receive(ctx, w.id)
+	if err != nil {
+		return err
+	}
+	w.queued = append(w.queued, r.events()...)
+	return nil
+}
+
+func (w *socketWatch) Next(ctx context.Context) (frontendtest.Event, error) {
+	for len(w.queued) == 0 {
+		if err := w.fill(ctx); err != nil {
+			return frontendtest.Event{}, err
+		}
+	}
+	e := w.queued[0]
+	w.queued = w.queued[1:]
+	return e, nil
+}
+
+func (w *socketWatch) Close() error {
+	return w.client.write(context.Background(), message{ID: w.id, Type: w.client.dialect.unsubscribe})
+}
