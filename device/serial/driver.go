@@ -106,8 +106,10 @@ func (d *Driver) Connect(ctx context.Context, out device.Sink) error {
 	done := map[*exchange]bool{}
 	for i := range d.plan.items {
 		it := &d.plan.items[i]
-		pushes := it.connect == connectPush && it.write != nil && d.setpoints[i].Known()
-		if pushes || it.exchange != nil && !done[it.exchange] {
+		switch {
+		case it.connect == connectPush && d.setpoints[i].Known():
+			d.startup = append(d.startup, i)
+		case it.exchange != nil && !done[it.exchange]:
 			d.startup = append(d.startup, i)
 			done[it.exchange] = true
 		}

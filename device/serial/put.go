@@ -57,7 +57,7 @@ func (d *Driver) Put(ctx context.Context, index int, v gateway.Value) device.Out
 		return failed
 	})
 	p.settle(lost, failed)
-	if p.outcome.Stage >= gateway.StageSent {
+	if p.outcome.Err == nil {
 		d.setpoints[index] = v
 	}
 	return p.outcome

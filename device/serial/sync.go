@@ -10,10 +10,10 @@ import (
 	"github.com/polygate/gateway/device/link"
 )
 
-// A lockstep tells whether requests and replies are in step: whether the next line
-// can only be the reply to the next request. An instrument that is slow once
-// answers later, and bare numbers do not say what they belong to. So after a
-// reply that did not come, unless what it begins with tells it from the next,
+// A lockstep tells whether requests and replies are in step: whether the next
+// line can only be the reply to the next request. An instrument that is slow
+// once answers later, and bare numbers do not say what they belong to. So after
+// a reply that did not come, unless what it begins with tells it from the next,
 //
 //  1. the next exchange waits until the line was silent for the quiet time,
 //     and counts the lines that come late;
@@ -114,7 +114,7 @@ func (t *talk) resync(lead string, probe *exchange) (answer, error) {
 		s.missing(lead)
 		return answer{at: time.Now(), fault: failure(gateway.StatusRead, "%v: %s", err, quoted(line))}, nil
 	case err != nil:
-		s.missing(lead)
+		t.broken(lead, err)
 		return answer{}, err
 	}
 	// That line was the probe's reply or one that was owed; as many are owed as before.
@@ -125,6 +125,18 @@ func (t *talk) resync(lead string, probe *exchange) (answer, error) {
 		s.inStep()
 	}
 	return a, err
+}
+
+// broken takes note of a reply that was not waited for until its end. A port
+// that was lost has taken with it what was on its way; only what the instrument
+// sends after it is open again can be late.
+func (t *talk) broken(lead string, err error) {
+	if lost(err) == nil {
+		t.sync.missing(lead)
+		return
+	}
+	t.sync.inStep()
+	t.sync.settle = time.Now().Add(t.plan.quietTime)
 }
 
 // drain drops what arrives until a time that each late byte may move, or until

@@ -173,7 +173,7 @@ func (t *talk) await(request []byte, lead string, match func(line []byte) error)
 			t.sync.missing(lead)
 			return answer{at: time.Now(), fault: failure(gateway.StatusRead, "%v: %s", err, quoted(line))}, nil
 		case err != nil:
-			t.sync.missing(lead)
+			t.broken(lead, err)
 			return answer{}, err
 		}
 		at := t.session.lastAt

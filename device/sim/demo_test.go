@@ -2,7 +2,9 @@ package sim_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"go.uber.org/goleak"
 
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/device"
@@ -41,7 +44,7 @@ func demo(tb testing.TB, faults *sim.Faults) (*serial.Driver, device.Model) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	line := link.NewLine("line1", opener)
+	line := link.NewLine("line1", opener, link.WithRetry(time.Millisecond, 10*time.Millisecond))
 	ctx, cancel := context.WithCancel(tb.Context())
 	var served sync.WaitGroup
 	served.Go(func() { _ = line.Serve(ctx) })
@@ -190,6 +193,62 @@ func TestDemoUnderFaults(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestUnplugAndPlugInAgain pulls the cable many times in the middle of an
+// exchange, and counts what is left behind.
+func TestUnplugAndPlugInAgain(t *testing.T) {
+	const rounds = 10
+	var faults sim.Faults
+	d, _ := demo(t, &faults)
+	before := descriptors(t)
+	leak := goleak.IgnoreCurrent()
+	for range rounds {
+		faults.Inject(sim.Fault{Kind: sim.Unplug})
+		if _, err := d.Poll(t.Context(), 0, nil); !errors.Is(err, device.ErrLost) {
+			t.Fatalf("got %v, want an ErrLost", err)
+		}
+		reconnect(t, d)
+		if got := refresh(t, d, "r3.end"); got != "50" {
+			t.Errorf("after the return r3.end is %s", got)
+		}
+	}
+	if after := descriptors(t); after != before {
+		t.Errorf("%d open descriptors, %d before", after, before)
+	}
+	// The line's and the instrument's goroutines are others than before, but as many.
+	if err := goleak.Find(leak, goleak.IgnoreAnyFunction("github.com/polygate/gateway/device/sim.(*Server).Serve"),
+		goleak.IgnoreAnyFunction("github.com/polygate/gateway/device/link.(*Line).Serve")); err != nil {
+		t.Error(err)
+	}
+}
+
+// reconnect does what a supervisor does: it tries again where the line says
+// that it is up for the moment before it has noticed its loss.
+func reconnect(t *testing.T, d *serial.Driver) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		err := d.Connect(t.Context(), &deliveries{})
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, device.ErrLost) || time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// descriptors counts what this process has open.
+func descriptors(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skipf("cannot count descriptors here: %v", err)
+	}
+	return len(entries)
 }
 
 // BenchmarkExchange is one query and its reply on a pseudo-terminal, with the
