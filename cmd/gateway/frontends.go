@@ -5,6 +5,7 @@ import (
 
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/api"
+	"github.com/polygate/gateway/graph"
 	"github.com/polygate/gateway/internal/app"
 	"github.com/polygate/gateway/rpc"
 )
@@ -32,6 +33,7 @@ type frontend interface {
 
 var frontendTypes = []frontendType{
 	{"rest", func() frontendConfig { return &restConfig{api.DefaultConfig()} }},
+	{"graphql", func() frontendConfig { return &graphqlConfig{graph.DefaultConfig()} }},
 	{"grpc", func() frontendConfig { return &grpcConfig{rpc.DefaultConfig()} }},
 }
 
@@ -48,6 +50,20 @@ func (c *restConfig) build(view gateway.View, log zerolog.Logger) frontend {
 type restFrontend struct{ *api.Server }
 
 func (f restFrontend) Where() string { return "http://" + f.Addr().String() }
+
+type graphqlConfig struct {
+	graph.Config `yaml:",inline"`
+}
+
+func (c *graphqlConfig) listenOn(host string) { c.Listen = withHost(c.Listen, host) }
+
+func (c *graphqlConfig) build(view gateway.View, log zerolog.Logger) frontend {
+	return graphqlFrontend{graph.New(c.Config, view, log)}
+}
+
+type graphqlFrontend struct{ *graph.Server }
+
+func (f graphqlFrontend) Where() string { return "http://" + f.Addr().String() + "/graphql" }
 
 type grpcConfig struct {
 	rpc.Config `yaml:",inline"`
