@@ -5,6 +5,7 @@ import (
 
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/api"
+	"github.com/polygate/gateway/ca"
 	"github.com/polygate/gateway/graph"
 	"github.com/polygate/gateway/internal/app"
 	"github.com/polygate/gateway/rpc"
@@ -35,6 +36,7 @@ var frontendTypes = []frontendType{
 	{"rest", func() frontendConfig { return &restConfig{api.DefaultConfig()} }},
 	{"graphql", func() frontendConfig { return &graphqlConfig{graph.DefaultConfig()} }},
 	{"grpc", func() frontendConfig { return &grpcConfig{rpc.DefaultConfig()} }},
+	{"ca", func() frontendConfig { return &caConfig{ca.DefaultConfig()} }},
 }
 
 type restConfig struct {
@@ -78,3 +80,22 @@ func (c *grpcConfig) build(view gateway.View, log zerolog.Logger) frontend {
 type grpcFrontend struct{ *rpc.Server }
 
 func (f grpcFrontend) Where() string { return f.Addr().String() }
+
+type caConfig struct {
+	ca.Config `yaml:",inline"`
+}
+
+// listenOn serves this host alone in the way that needs no settings.
+func (c *caConfig) listenOn(host string) {
+	if host == "127.0.0.1" || host == "localhost" {
+		host = "local"
+	}
+	if host == "" {
+		host = "0.0.0.0"
+	}
+	c.Listen = ca.Endpoints{{Address: host}}
+}
+
+func (c *caConfig) build(view gateway.View, log zerolog.Logger) frontend {
+	return ca.New(c.Config, view, log)
+}

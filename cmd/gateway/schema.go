@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/polygate/gateway/bus"
+	"github.com/polygate/gateway/ca"
 	"github.com/polygate/gateway/device/describe"
 	"github.com/polygate/gateway/device/serial"
 	"github.com/polygate/gateway/device/sim"
@@ -98,6 +99,9 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{whole, {Type: "array", Items: whole}}}
 	case reflect.TypeFor[sim.Initial]():
 		return &jsonschema.Schema{} // of the attribute's kind
+	case reflect.TypeFor[ca.Endpoints]():
+		one := oneOrStruct[ca.Endpoint]()
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "array", Items: one}}}
 	case reflect.TypeFor[describe.State]():
 		return oneOrStruct[describe.State]()
 	case reflect.TypeFor[describe.Level]():

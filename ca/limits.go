@@ -1,0 +1,12 @@
+package ca
+
+// protocol is what puts from here say of where they come from.
+const protocol = "ca"
+
+// Limits of what one circuit can make the gateway keep.
+const (
+	maxChannels      = 100_000
+	maxSubscriptions = 100_000
+	maxNotifies      = 1000 // puts with a callback that are under way
+	maxLastPuts      = 1000 // attributes with a plain put that may not have been accepted yet
+)

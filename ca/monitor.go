@@ -1,0 +1,318 @@
+package ca
+
+import (
+	"github.com/polygate/gateway"
+	"github.com/polygate/gateway/ca/cawire"
+)
+
+// A subscription is one EVENT_ADD with its watch of the hub, so that its events
+// are its own from the snapshot on.
+type subscription struct {
+	ch      *channel
+	rec     *record // as of the last event
+	id      uint32
+	typ     cawire.Type
+	count   uint32
+	mask    gateway.Mask
+	header  cawire.Frame // of the request, for errors
+	watch   gateway.WatchID
+	started bool
+	last    gateway.Value // of a field beside VAL, or of PROPERTY: what was sent last
+	alarm   gateway.Alarm // what was sent last
+}
+
+// A deliverer takes events off the queue of a circuit.
+type deliverer struct {
+	stream gateway.Stream
+	kick   chan struct{} // there is something to do beside events
+	left   []gateway.Event
+	buffer []gateway.Event
+	paused bool // guarded by the circuit's mu, as is the next
+	check  bool // names or records have changed
+}
+
+func (c *circuit) subscribe(f cawire.Frame) error {
+	var m cawire.EventAdd
+	if err := m.Decode(f); err != nil {
+		return c.refuse(f, cawire.ECAInternal, "broken EVENT_ADD")
+	}
+	if !m.Type.Valid() {
+		return c.hangUp(f, "no such type")
+	}
+	ch := c.channels[m.SID]
+	if ch == nil {
+		return c.badID(f)
+	}
+	if ch.gone {
+		return nil
+	}
+	if len(c.subs) >= maxSubscriptions {
+		c.sendError(f, cawire.ECAAllocMem, "too many subscriptions on this circuit")
+		return nil
+	}
+	if c.subs[m.SubscriptionID] != nil {
+		return c.refuse(f, cawire.ECAInternal, "subscription id is in use")
+	}
+	f.Payload = nil
+	sub := &subscription{ch: ch, rec: ch.rec, id: m.SubscriptionID, typ: m.Type, count: m.Count, mask: gateway.Mask(m.Mask) & gateway.MaskAll, header: f}
+	c.deliver()
+	options := gateway.WatchOptions{Match: gateway.PatternOf(ch.rec.path), Roles: ch.rec.role, Mask: sub.mask}
+	if !ch.isVal {
+		// A field may change with any sample; what did not is not sent.
+		options.Mask = gateway.MaskAll
+	}
+	if options.Mask == 0 {
+		// Base takes an empty mask and sends the first event alone.
+		options.Mask = gateway.MaskProperty
+	}
+	watch, err := c.events.stream.Watch(options)
+	if err != nil {
+		c.sendError(f, cawire.ECAAddFail, ch.rec.name+": "+err.Error())
+		return nil
+	}
+	sub.watch = watch
+	c.subs[sub.id] = sub
+	c.watches[watch] = sub
+	if ch.subs == nil {
+		ch.subs = map[uint32]*subscription{}
+	}
+	ch.subs[sub.id] = sub
+	return nil
+}
+
+func (c *circuit) unsubscribe(f cawire.Frame) error {
+	var m cawire.EventCancel
+	_ = m.Decode(f)
+	ch := c.channels[m.SID]
+	if ch == nil {
+		return c.badID(f)
+	}
+	sub := ch.subs[m.SubscriptionID]
+	if ch.gone {
+		return nil
+	}
+	if sub == nil {
+		return c.refuse(f, cawire.ECABadMonID, ch.rec.name)
+	}
+	c.end(sub)
+	c.send(&cawire.EventCancelReply{Type: sub.typ, Count: sub.count, SID: m.SID, SubscriptionID: sub.id})
+	return nil
+}
+
+// end frees a subscription. No event of it is sent afterwards.
+func (c *circuit) end(sub *subscription) {
+	delete(c.subs, sub.id)
+	delete(c.watches, sub.watch)
+	delete(sub.ch.subs, sub.id)
+	c.events.stream.Unwatch(sub.watch)
+}
+
+// deliver starts the deliverer if there is none.
+func (c *circuit) deliver() {
+	if c.events != nil {
+		return
+	}
+	c.begin()
+	d := &deliverer{stream: c.session.Open(gateway.StreamOptions{}), kick: make(chan struct{}, 1)}
+	c.events = d
+	if c.err != nil { // too late
+		d.stream.Close()
+		return
+	}
+	c.work.Go(func() { c.runDeliverer(d) })
+}
+
+func (d *deliverer) poke() {
+	select {
+	case d.kick <- struct{}{}:
+	default:
+	}
+}
+
+// pause holds events back, or sends them again. What happens meanwhile waits in
+// the queue, which keeps the newest of each attribute when it is full.
+func (c *circuit) pause(off bool) {
+	c.deliver()
+	c.events.paused = off
+	c.events.poke()
+}
+
+// recheck makes the circuit look at its channels anew, because names or records
+// have changed.
+func (c *circuit) recheck() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.channels) == 0 || c.err != nil {
+		return
+	}
+	c.deliver()
+	c.events.check = true
+	c.events.poke()
+}
+
+func (c *circuit) runDeliverer(d *deliverer) {
+	for {
+		paused := c.deliverAll(d)
+		ready := d.stream.Ready()
+		if paused {
+			ready = nil
+		}
+		select {
+		case <-c.ctx.Done():
+			return
+		case <-d.kick:
+		case <-ready:
+		}
+	}
+}
+
+// batch is how many bytes of events are collected before they are sent.
+const batch = 64 << 10
+
+// deliverAll sends what is queued, and reports whether events are held back.
+func (c *circuit) deliverAll(d *deliverer) (paused bool) {
+	for {
+		c.mu.Lock()
+		if d.check {
+			d.check = false
+			c.checkChannels()
+		}
+		if !d.paused && len(d.left) == 0 {
+			d.buffer = d.stream.Take(d.buffer[:0])
+			d.left = d.buffer
+		}
+		for !d.paused && len(d.left) > 0 && c.out.size < batch {
+			c.event(&d.left[0])
+			d.left[0] = gateway.Event{}
+			d.left = d.left[1:]
+		}
+		paused = d.paused
+		more := !paused && len(d.left) > 0
+		if !more && cap(d.buffer) > 1024 {
+			d.buffer, d.left = nil, d.left[len(d.left):]
+		}
+		c.mu.Unlock()
+		if c.flush() != nil || !more {
+			return paused
+		}
+	}
+}
+
+// event sends what an event of the hub means for its subscription.
+func (c *circuit) event(e *gateway.Event) {
+	sub := c.watches[e.Watch]
+	if sub == nil || e.Attribute == nil {
+		return
+	}
+	ch := sub.ch
+	if e.Type == gateway.EventRemoved {
+		return // the directory tells, for channels without subscriptions too
+	}
+	if !c.refresh(ch, e.Attribute.Descriptor) {
+		return
+	}
+	if sub.wants(e) {
+		c.sendEvent(sub, e.Attribute)
+	}
+	sub.rec = ch.rec
+}
+
+// wants tells whether an event is to be sent.
+func (s *subscription) wants(e *gateway.Event) bool {
+	a, role := e.Attribute, s.ch.rec.role
+	if !s.started {
+		return true
+	}
+	if !s.ch.isVal {
+		return s.mask&(gateway.MaskValue|gateway.MaskLog|gateway.MaskAlarm|gateway.MaskProperty) != 0 &&
+			!s.ch.field.get(s.ch.rec, a).Equal(s.last)
+	}
+	switch e.Type {
+	case gateway.EventSample:
+		return e.Mask&s.mask != 0
+	case gateway.EventAvailability:
+		now := a.EffectiveAlarm(role)
+		return s.mask&gateway.MaskAlarm != 0 && (now.Severity != s.alarm.Severity || now.Status != s.alarm.Status)
+	case gateway.EventDescribed:
+		return s.mask&gateway.MaskProperty != 0 && !s.rec.sameMeta(s.ch.rec)
+	case gateway.EventAdded: // the hub has lost and found it
+		return s.mask != 0
+	}
+	return false
+}
+
+// sendEvent sends the state of a subscription's channel.
+func (c *circuit) sendEvent(sub *subscription, a *gateway.Attribute) {
+	ch := sub.ch
+	sub.started = true
+	sub.alarm = a.EffectiveAlarm(ch.rec.role)
+	if !ch.isVal {
+		sub.last = ch.field.get(ch.rec, a)
+	}
+	c.counters.events.Add(1)
+	p, status := ch.encode(sub.typ, sub.count, a, &c.scratch)
+	event := &cawire.Event{Type: sub.typ, Count: p.count, Status: status, SubscriptionID: sub.id, Payload: p.data}
+	if status == cawire.ECATooLarge {
+		c.sendError(sub.header, status, ch.rec.name)
+		return
+	}
+	if err := c.out.addShared(event, p.data, c.minor); err != nil {
+		c.tooLong(sub.header, ch, err)
+	}
+}
+
+// refresh brings a channel up to a newer descriptor. It reports false if the
+// channel cannot go on, and has then told the client so.
+func (c *circuit) refresh(ch *channel, d *gateway.Descriptor) bool {
+	if ch.rec.desc == d || ch.rec.desc.Revision > d.Revision {
+		return !ch.gone
+	}
+	return c.replace(ch, c.server.directory.current(ch.rec, d))
+}
+
+// replace gives a channel another record of the same name.
+func (c *circuit) replace(ch *channel, r *record) bool {
+	if ch.gone {
+		return false
+	}
+	if r == ch.rec {
+		return true
+	}
+	next, ok := r.resolve(ch.field.name, ch.long)
+	if !ok || r.role != ch.rec.role || r.path != ch.rec.path || !ch.rec.sameShape(r) {
+		c.disconnect(ch)
+		return false
+	}
+	could := ch.writable()
+	ch.target = next
+	if ch.writable() != could {
+		c.sendRights(ch)
+	}
+	return true
+}
+
+// disconnect ends a channel from our side: the client searches for it anew. Its
+// requests that are on their way must not end the circuit, so its id is kept
+// until the client uses its own id again.
+func (c *circuit) disconnect(ch *channel) {
+	for _, sub := range ch.subs {
+		c.end(sub)
+	}
+	ch.gone = true
+	c.gone[ch.cid] = ch
+	c.send(&cawire.ServerDisconn{CID: ch.cid})
+}
+
+// checkChannels compares all channels with the directory.
+func (c *circuit) checkChannels() {
+	for _, ch := range c.channels {
+		if ch.gone {
+			continue
+		}
+		if r := c.server.directory.record(ch.rec.name); r == nil {
+			c.disconnect(ch)
+		} else {
+			c.replace(ch, r)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package ca
+
+import (
+	"time"
+
+	"github.com/polygate/gateway"
+	"github.com/polygate/gateway/ca/cawire"
+)
+
+// plainWrite puts and says nothing, unless the put is refused at once. Plain
+// puts coalesce: a newer one takes the place of one that has not started.
+func (c *circuit) plainWrite(f cawire.Frame) error {
+	c.counters.writes.Add(1)
+	var m cawire.WriteRequest
+	_ = m.Decode(f)
+	ch := c.channels[m.SID]
+	if ch == nil {
+		return c.badID(f)
+	}
+	if !m.Type.Valid() {
+		return c.refuse(f, cawire.ECABadType, ch.rec.name)
+	}
+	pending, err := c.put(ch, m.Type, m.Count, m.Payload, gateway.Latest)
+	if err != nil {
+		c.sendError(f, statusOf(err), ch.rec.name+": "+err.Error())
+		return nil
+	}
+	if len(c.lastPuts) >= maxLastPuts {
+		c.tidyPuts()
+	}
+	c.lastPuts[ch.rec.path] = plainPut{pending, time.Now()}
+	return nil
+}
+
+// tidyPuts drops the puts that nobody needs to wait for any more.
+func (c *circuit) tidyPuts() {
+	for path, put := range c.lastPuts {
+		select {
+		case <-put.pending.Accepted():
+			delete(c.lastPuts, path)
+		default:
+			if time.Since(put.at) > acceptance {
+				delete(c.lastPuts, path)
+			}
+		}
+	}
+}
+
+// put sends a put on its way.
+func (c *circuit) put(ch *channel, typ cawire.Type, count uint32, raw []byte, mode gateway.Mode) (gateway.Pending, error) {
+	a, err := c.session.Get(ch.rec.path)
+	if err != nil {
+		return nil, err
+	}
+	if !c.refresh(ch, a.Descriptor) {
+		return nil, gateway.Errorf(gateway.KindNotFound, "it is no more")
+	}
+	if !ch.writable() {
+		return nil, gateway.Errorf(gateway.KindReadOnly, "it is read-only")
+	}
+	value, err := ch.putValue(typ, count, raw)
+	if err != nil {
+		return nil, err
+	}
+	request := gateway.PutRequest{Path: ch.rec.path, Value: value, Mode: mode}
+	if a.IsCommand() {
+		request.Mode = gateway.Each // each press of a button counts
+		return c.session.Execute(request)
+	}
+	return c.session.Put(request)
+}
+
+// writeNotify puts and answers after the verdict, on a goroutine of its own, so
+// that a slow device holds nobody up. Puts to one attribute are carried out in
+// their order by its driver.
+func (c *circuit) writeNotify(f cawire.Frame) error {
+	c.counters.writes.Add(1)
+	var m cawire.WriteNotifyRequest
+	_ = m.Decode(f)
+	reply := cawire.WriteNotifyReply{Type: m.Type, Count: m.Count, IOID: m.IOID}
+	ch := c.channels[m.SID]
+	if ch == nil {
+		return c.badID(f)
+	}
+	if m.Type > cawire.DBRStsAckString+1 {
+		reply.Status = cawire.ECABadType
+		c.send(&reply)
+		return c.hangUp(f, "no such type")
+	}
+	pending, err := c.notifiable(ch, &m)
+	if err != nil {
+		c.counters.failures.Add(1)
+		reply.Status = statusOf(err)
+		c.send(&reply)
+		return nil
+	}
+	c.notifies++
+	c.server.verdicts.Add(1)
+	c.work.Go(func() {
+		defer c.server.verdicts.Done()
+		verdict := gateway.Wait(c.ctx, pending)
+		if c.ctx.Err() != nil {
+			return // nobody is there to hear it; the put goes on
+		}
+		reply.Status = cawire.ECANormal
+		if verdict.Err != nil {
+			c.counters.failures.Add(1)
+			reply.Status = statusOf(verdict.Err)
+		}
+		c.mu.Lock()
+		c.notifies--
+		c.send(&reply)
+		c.mu.Unlock()
+		_ = c.flush()
+	})
+	return nil
+}
+
+func (c *circuit) notifiable(ch *channel, m *cawire.WriteNotifyRequest) (gateway.Pending, error) {
+	if !ch.writable() {
+		return nil, gateway.Errorf(gateway.KindReadOnly, "it is read-only")
+	}
+	if m.Type > cawire.DBRDouble {
+		return nil, gateway.Errorf(gateway.KindWrongType, "%s cannot be put with a callback", m.Type)
+	}
+	if c.notifies >= maxNotifies {
+		return nil, gateway.Errorf(gateway.KindBusy, "%d puts of this circuit are under way", c.notifies)
+	}
+	return c.put(ch, m.Type, m.Count, m.Payload, gateway.Each)
+}
