@@ -111,8 +111,9 @@ type Outcome struct {
 	// or StageVerified.
 	Stage gateway.Stage
 	// Err is nil for success. Its kind is one of KindNotConnected,
-	// KindExpired (never sent), KindRefusedByDevice, KindUnknownOutcome or
-	// KindInternal. An outcome with neither an error nor at least StageSent
+	// KindExpired, KindOutOfRange and KindWrongType (never sent; the last two:
+	// the value cannot be written in the device's language),
+	// KindRefusedByDevice, KindUnknownOutcome or KindInternal. An outcome with neither an error nor at least StageSent
 	// is a fault of the driver.
 	Err *gateway.Error
 	// Readings are what was read back.

@@ -22,9 +22,18 @@ type driverType struct {
 // A driverConfig is the driver's own part of a device's configuration.
 type driverConfig interface {
 	Check(device string) []describe.Problem
-	// build makes the driver. The configuration has passed Check; line is nil
-	// if the driver does not need one.
-	build(name string, line *link.Line, log zerolog.Logger) (device.Driver, error)
+	// build makes the driver. The configuration has passed Check.
+	build(site) (device.Driver, error)
+}
+
+// A site is where a driver is built.
+type site struct {
+	device string
+	line   *link.Line // nil if the driver does not need one
+	// serial is one for all devices of the process, since those that share a
+	// line must know of each other's late replies.
+	serial *serial.Lines
+	log    zerolog.Logger
 }
 
 var driverTypes = []driverType{
@@ -45,22 +54,22 @@ type serialConfig struct {
 	serial.Config `yaml:",inline"`
 }
 
-func (c *serialConfig) build(name string, line *link.Line, log zerolog.Logger) (device.Driver, error) {
-	return serial.New(name, c.Config, line, log)
+func (c *serialConfig) build(at site) (device.Driver, error) {
+	return at.serial.New(at.device, c.Config, at.line, at.log)
 }
 
 type softConfig struct {
 	sim.SoftConfig `yaml:",inline"`
 }
 
-func (c *softConfig) build(name string, _ *link.Line, _ zerolog.Logger) (device.Driver, error) {
-	return sim.NewSoft(name, c.SoftConfig, time.Now)
+func (c *softConfig) build(at site) (device.Driver, error) {
+	return sim.NewSoft(at.device, c.SoftConfig, time.Now)
 }
 
 type countersConfig struct {
 	sim.CountersConfig `yaml:",inline"`
 }
 
-func (c *countersConfig) build(name string, _ *link.Line, _ zerolog.Logger) (device.Driver, error) {
-	return sim.NewCounters(name, c.CountersConfig, time.Now)
+func (c *countersConfig) build(at site) (device.Driver, error) {
+	return sim.NewCounters(at.device, c.CountersConfig, time.Now)
 }

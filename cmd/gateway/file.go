@@ -14,6 +14,7 @@ import (
 	"github.com/polygate/gateway/ca"
 	"github.com/polygate/gateway/device"
 	"github.com/polygate/gateway/device/link"
+	"github.com/polygate/gateway/device/serial"
 	"github.com/polygate/gateway/internal/config"
 	"github.com/polygate/gateway/internal/ops"
 )
@@ -175,7 +176,7 @@ func (f *file) checkNames(document *config.Document) {
 	var descriptors []*gateway.Descriptor
 	annotations := map[string]map[string]string{}
 	for _, planned := range f.devices {
-		driver, err := planned.config.build(planned.name, f.line(planned.link), zerolog.Nop())
+		driver, err := planned.config.build(site{planned.name, f.line(planned.link), &serial.Lines{}, zerolog.Nop()})
 		if err == nil {
 			_, err = device.New(planned.name, driver, nil, device.Options{}) // checks the model and opens nothing
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/polygate/gateway/bus/embedded"
 	"github.com/polygate/gateway/device"
 	"github.com/polygate/gateway/device/link"
+	"github.com/polygate/gateway/device/serial"
 	"github.com/polygate/gateway/hub"
 	"github.com/polygate/gateway/internal/app"
 	"github.com/polygate/gateway/internal/ops"
@@ -79,7 +80,7 @@ func (p *process) buildDevices(f *file) error {
 	if shared(f.bus) {
 		options.Heartbeat = heartbeat
 	}
-	lines := map[string]*link.Line{}
+	lines, together := map[string]*link.Line{}, &serial.Lines{}
 	for _, planned := range f.devices {
 		line := lines[planned.link]
 		if line == nil && planned.link != "" {
@@ -87,7 +88,7 @@ func (p *process) buildDevices(f *file) error {
 			lines[planned.link] = line
 			p.lines = append(p.lines, line)
 		}
-		driver, err := planned.config.build(planned.name, line, component(p.log, "driver"))
+		driver, err := planned.config.build(site{planned.name, line, together, component(p.log, "driver")})
 		if err != nil {
 			return err
 		}
