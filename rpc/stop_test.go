@@ -95,11 +95,11 @@ func TestAPutUnderWayEndsWhileStopping(t *testing.T) {
 	}
 }
 
-// A client that never reads costs a bounded amount of memory, holds nobody up,
+// A client that does not read costs a bounded amount of memory, holds nobody up,
 // and does not keep the frontend from stopping.
-func TestAClientThatNeverReads(t *testing.T) {
+func TestAClientThatDoesNotRead(t *testing.T) {
 	s := newScene(t, func(_ *Config, l *limits) { l.drain = 100 * time.Millisecond })
-	s.watch(&pb.WatchRequest{Match: []string{"rig.wave"}})
+	late := s.watch(&pb.WatchRequest{Match: []string{"rig.wave"}})
 	session, err := s.client.Session(s.ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -131,6 +131,28 @@ func TestAClientThatNeverReads(t *testing.T) {
 	}
 	if !full() {
 		t.Errorf("the queues did not fill: %+v", s.Hub.Clients())
+	}
+
+	// One that reads after all gets the newest, and is told how many it missed.
+	newest := make([]float64, frontendtest.WaveLength)
+	newest[0] = 1
+	s.Rig.Set("rig.wave", gateway.ArrayOf(newest))
+	var lost uint64
+	for found := false; !found; {
+		b := late.next()
+		var inEvents uint64
+		for _, e := range b.GetEvents() {
+			inEvents += uint64(e.GetLost())
+			elements := e.GetSample().GetValue().GetFloat64Array().GetElements()
+			found = found || len(elements) > 0 && elements[0] == 1
+		}
+		if b.GetLost() != inEvents {
+			t.Errorf("a batch has lost %d, and its events %d", b.GetLost(), inEvents)
+		}
+		lost += inEvents
+	}
+	if lost == 0 {
+		t.Error("nothing is said to be lost")
 	}
 	if err := s.stop(s.ctx); err != nil {
 		t.Error(err)
