@@ -2,12 +2,15 @@ package graph
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/errcode"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/polygate/gateway"
 )
 
 // queryLength refuses queries that are too long to be parsed.
@@ -47,6 +50,10 @@ func (costLimit) MutateOperationContext(_ context.Context, op *graphql.Operation
 	m := meter{variables: op.Variables, fragments: map[string]extent{}}
 	total := m.set(op.Operation.SelectionSet)
 	switch {
+	case m.number != "":
+		err := gqlerror.Errorf("the number %s is too large to stand in a query: write it as a string, or use a variable", gateway.Quotable(m.number))
+		errcode.Set(err, errcode.ValidationFailed)
+		return err
 	case m.deferred:
 		return beyond("@defer is not served: ask for less, or in two queries")
 	case m.aliases > maxAliases:
@@ -76,6 +83,7 @@ type meter struct {
 	fragments map[string]extent
 	aliases   int
 	deferred  bool
+	number    string // one that gqlgen cannot read
 }
 
 func (m *meter) set(selections ast.SelectionSet) extent {
@@ -115,11 +123,36 @@ func (m *meter) field(f *ast.Field) extent {
 	if f.Alias != f.Name {
 		m.aliases++
 	}
+	for _, argument := range f.Arguments {
+		m.value(argument.Value)
+	}
 	if strings.HasPrefix(f.Name, "__") {
 		return extent{cost: introspectionCost[f.Name], depth: 1}
 	}
 	below := m.set(f.SelectionSet)
 	return extent{cost: min(1+m.times(f)*below.cost, most), depth: below.depth + 1}
+}
+
+// value looks for numbers that gqlgen cannot read: it would panic.
+func (m *meter) value(v *ast.Value) {
+	var err error
+	switch v.Kind {
+	case ast.IntValue:
+		_, err = strconv.ParseInt(v.Raw, 10, 64)
+	case ast.FloatValue:
+		_, err = strconv.ParseFloat(v.Raw, 64)
+	case ast.Variable:
+		if v.VariableDefinition != nil && v.VariableDefinition.DefaultValue != nil {
+			m.value(v.VariableDefinition.DefaultValue)
+		}
+	default:
+		for _, child := range v.Children {
+			m.value(child.Value)
+		}
+	}
+	if err != nil {
+		m.number = v.Raw
+	}
 }
 
 // introspectionCost is roughly what the whole schema has.
@@ -131,6 +164,9 @@ func (m *meter) times(f *ast.Field) int {
 	case "devices":
 		return 20 // their number is not asked for here, and rarely larger
 	case "attributes", "commands":
+		if m.number != "" {
+			return 1 // it is refused anyway
+		}
 		if f.Definition.Arguments.ForName("first") == nil {
 			return 1 // the list within a page
 		}

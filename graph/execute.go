@@ -82,6 +82,10 @@ func (s *Server) recovered(_ context.Context, fault any) error {
 
 // failure is an answer that says nothing but an error.
 func failure(err error) *graphql.Response {
+	var ready *gqlerror.Error
+	if errors.As(err, &ready) {
+		return &graphql.Response{Errors: gqlerror.List{ready}}
+	}
 	return &graphql.Response{Errors: gqlerror.List{describe(&gqlerror.Error{Message: err.Error(), Err: err})}}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/errcode"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/graph/model"
@@ -44,6 +46,9 @@ type subscriptionKey struct{}
 
 // start begins a subscription. If it cannot, the response says why.
 func (f *feed) start(ctx context.Context, op *graphql.OperationContext, id string, resume gateway.Cursor) (sub *subscription, failed *graphql.Response) {
+	if len(graphql.CollectFields(op, op.Operation.SelectionSet, []string{"Subscription"})) != 1 {
+		return nil, failure(oneField())
+	}
 	sub = &subscription{feed: f, id: id, resume: resume, deliveries: make(chan *model.Updates, 1)}
 	sub.ctx, sub.stop = context.WithCancel(context.WithValue(ctx, subscriptionKey{}, sub))
 	defer func() {
@@ -63,6 +68,13 @@ func (f *feed) start(ctx context.Context, op *graphql.OperationContext, id strin
 		failed = failure(gateway.Errorf(gateway.KindMalformed, "there is nothing to subscribe to"))
 	}
 	return sub, failed
+}
+
+// oneField is what GraphQL says of a subscription to nothing, or to two things.
+func oneField() error {
+	err := gqlerror.Errorf("a subscription has exactly one field at its top")
+	errcode.Set(err, errcode.ValidationFailed)
+	return err
 }
 
 // begin is called by the resolver, within start.

@@ -54,8 +54,11 @@ func (l *listing) page(session gateway.Session) (found []*gateway.Attribute, nex
 	}
 	device, after := gateway.MatchAll, gateway.Path("")
 	if l.device != nil {
-		if device, err = gateway.ParsePattern(*l.device + ".>"); err != nil {
+		if err := gateway.CheckSegment(*l.device); err != nil {
 			return nil, nil, gateway.Errorf(gateway.KindMalformed, "device: %w", err)
+		}
+		if device, err = gateway.ParsePattern(*l.device + ".>"); err != nil {
+			return nil, nil, err
 		}
 	}
 	if l.after != nil {

@@ -319,9 +319,13 @@ enum EventType {
   GAP
 }
 
+"What can be read."
 type Query {
   "An attribute by its full name, such as \"oven.ramp_rate\". Fails with not_found."
-  attribute(name: String!): Attribute
+  attribute(
+    "The full name."
+    name: String!
+  ): Attribute
 
   "Attributes, sorted by name, a page at a time."
   attributes(
@@ -338,7 +342,10 @@ type Query {
   ): AttributePage!
 
   "A command by its full name, such as \"oven.cancel_all\". Fails with not_found."
-  command(name: String!): Command
+  command(
+    "The full name."
+    name: String!
+  ): Command
 
   "Commands, sorted by name, a page at a time."
   commands(
@@ -353,7 +360,10 @@ type Query {
   ): CommandPage!
 
   "A device by its name. Fails with not_found."
-  device(name: String!): Device
+  device(
+    "Its name."
+    name: String!
+  ): Device
 
   "All devices, sorted by name."
   devices: [Device!]!
@@ -368,7 +378,9 @@ type Mutation {
   put(
     "The full name of the attribute."
     name: String!
+    "The wanted value."
     value: Value!
+    "What may happen to it while it waits for its device."
     mode: Mode! = EACH
     "How long to wait for the verdict, in seconds: at most 600, by default 10. What was not sent by then never will be."
     budget: Float
@@ -377,7 +389,10 @@ type Mutation {
   ): Verdict
 
   "Puts several values at the same time, each with its own verdict, in the order of the list. At most 1000."
-  putMany(puts: [PutInput!]!): [Verdict!]!
+  putMany(
+    "What to put where."
+    puts: [PutInput!]!
+  ): [Verdict!]!
 
   "Runs a command and waits for the verdict. A command that fails is an error, with its kind in extensions.code."
   execute(
@@ -385,6 +400,7 @@ type Mutation {
     name: String!
     "For a command that takes one."
     argument: Value
+    "What may happen to it while it waits for its device."
     mode: Mode! = EACH
     "How long to wait for the verdict, in seconds: at most 600, by default 10."
     budget: Float
@@ -393,6 +409,7 @@ type Mutation {
   ): Verdict
 }
 
+"What can be followed, over a WebSocket or as server-sent events."
 type Subscription {
   """
   What happens to the attributes and commands that match: first all that exist (ADDED, then SYNCED), then every
@@ -431,6 +448,7 @@ type Updates {
 
 "One change, with the state of the attribute after it."
 type Event {
+  "What happened."
   type: EventType!
   "The full name of the attribute or command; null for SYNCED and GAP."
   name: String
@@ -450,13 +468,15 @@ type Event {
 
 "A page of attributes."
 type AttributePage {
+  "The attributes of this page."
   attributes: [Attribute!]!
-  "What ` + "`" + `after` + "`" + ` must be for the next page; null on the last one."
+  "What ` + "`" + `after` + "`" + ` must be for the next page; null on the last one. Large values end a page before it is full."
   next: String
 }
 
 "A page of commands."
 type CommandPage {
+  "The commands of this page."
   commands: [Command!]!
   "What ` + "`" + `after` + "`" + ` must be for the next page; null on the last one."
   next: String
@@ -498,6 +518,7 @@ type Command {
 
 "One value of one role, with when and how good it is."
 type Sample {
+  "Which of the two it is."
   role: Role!
   "The value as every JSON interface shows it; null if nothing is known."
   value: Value
@@ -529,6 +550,7 @@ type Sample {
 
 "How good a sample is, in EPICS's words."
 type Alarm {
+  "How bad it is."
   severity: Severity!
   "The cause: NO_ALARM, READ, WRITE, HIHI, HIGH, LOLO, LOW, STATE, COMM, TIMEOUT, CALC, UDF and the rest of EPICS's list."
   status: String!
@@ -538,6 +560,7 @@ type Alarm {
 
 "Whether what is known is current."
 type Availability {
+  "How current."
   state: State!
   "When the state last changed."
   since: Time
@@ -547,8 +570,11 @@ type Availability {
 
 "What an attribute or command is."
 type Descriptor {
+  "What a value is, or one element if it is an array."
   kind: Kind!
+  "What can be done with it."
   access: Access!
+  "For people; may be empty."
   description: String!
   "Such as \"K/s\"; null if it has none."
   units: String
@@ -586,6 +612,7 @@ type Descriptor {
 
 "What a command takes or returns."
 type ValueType {
+  "What a value is, or one element if it is an array."
   kind: Kind!
   "Such as \"mm\"; null if it has none."
   units: String
@@ -605,6 +632,7 @@ type ValueType {
 type EnumState {
   "Its place, from 0."
   index: Int!
+  "Its name."
   label: String!
   "How the device itself writes it; null if that is the index."
   raw: String
@@ -636,7 +664,9 @@ type AlarmLevels {
 
 "A limit at which an alarm begins."
 type AlarmLevel {
+  "Where the alarm begins."
   value: Float!
+  "How bad the alarm is."
   severity: Severity!
 }
 
@@ -644,17 +674,21 @@ type AlarmLevel {
 type Annotation {
   "Such as \"ca.name\"."
   key: String!
+  "What it is."
   value: String!
 }
 
 "An instrument."
 type Device {
+  "Its name, and the first segment of the names of its attributes."
   name: String!
+  "For people; may be empty."
   description: String!
   "Such as \"serial\"."
   driver: String!
   "Where it is connected; null if it does not say."
   link: String
+  "Whether it can be reached. Never STALE, which is about single attributes."
   availability: Availability!
   "How many attributes and commands it has."
   size: Int!
@@ -686,7 +720,9 @@ type Device {
 input PutInput {
   "The full name of the attribute."
   name: String!
+  "The wanted value."
   value: Value!
+  "What may happen to it while it waits for its device."
   mode: Mode! = EACH
   "How long to wait for the verdict, in seconds: at most 600, by default 10."
   budget: Float
@@ -698,7 +734,7 @@ input PutInput {
 type Verdict {
   "The attribute or command that was asked for."
   name: String!
-  "How far it came; null for a failure before anything was asked of the device that is no refusal either."
+  "How far it came; null if it was not even understood as a put."
   stage: Stage
   "Why it failed, or null. Only in ` + "`" + `putMany` + "`" + `: a failed ` + "`" + `put` + "`" + ` or ` + "`" + `execute` + "`" + ` is an error of the response instead."
   error: PutError

@@ -12,9 +12,11 @@ import (
 // One of several puts.
 type PutInput struct {
 	// The full name of the attribute.
-	Name  string `json:"name"`
-	Value Value  `json:"value"`
-	Mode  Mode   `json:"mode"`
+	Name string `json:"name"`
+	// The wanted value.
+	Value Value `json:"value"`
+	// What may happen to it while it waits for its device.
+	Mode Mode `json:"mode"`
 	// How long to wait for the verdict, in seconds: at most 600, by default 10.
 	Budget *float64 `json:"budget,omitempty"`
 	// Go before everything that waits for the device: for stopping.
