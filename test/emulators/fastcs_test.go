@@ -18,7 +18,7 @@ import (
 // A controller is FastCS's simulation of a temperature controller. It is looked
 // into over a second connection, which answers on its own.
 type controller struct {
-	*process
+	*rig.Emulator
 	t       *testing.T
 	address string
 	file    string
@@ -28,7 +28,7 @@ type controller struct {
 
 func startController(t *testing.T) *controller {
 	t.Helper()
-	python(t)
+	rig.Python(t)
 	c := &controller{t: t, address: rig.FreePort(t), file: filepath.Join(t.TempDir(), "controller.yaml")}
 	host, port, err := net.SplitHostPort(c.address)
 	if err != nil {
@@ -55,7 +55,7 @@ func startController(t *testing.T) *controller {
 // start starts the simulation, anew after a kill.
 func (c *controller) start() {
 	c.t.Helper()
-	c.process = run(c.t, c.address, "-m", "tickit", "--log-level", "INFO", "all", c.file)
+	c.Emulator = rig.StartEmulator(c.t, c.address, "-m", "tickit", "--log-level", "INFO", "all", c.file)
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(c.t.Context(), "tcp", c.address)
 	if err != nil {
@@ -114,7 +114,7 @@ func (c *controller) change(set, query, want string) {
 
 func controllerGateway(t *testing.T, c *controller, oldAndNew ...string) *rig.Gateway {
 	t.Helper()
-	return gateway(t, "fastcs-temperature-controller.yaml", append([]string{`tcp: "127.0.0.1:25565"`, fmt.Sprintf("tcp: %q", c.address)}, oldAndNew...)...)
+	return program.StartExample(t, "fastcs-temperature-controller.yaml", append([]string{`tcp: "127.0.0.1:25565"`, fmt.Sprintf("tcp: %q", c.address)}, oldAndNew...)...)
 }
 
 // labels are the states of the ramps.
@@ -301,7 +301,7 @@ func TestAControllerThatDiedIsLostAndReadAnew(t *testing.T) {
 	g := controllerGateway(t, c)
 	before := put(t, g, "tempcont.r1.start", "33")
 	names := g.Names("tempcont.>")
-	c.kill()
+	c.Kill()
 	lost(t, g, "tempcont.r1.start", &before)
 	for _, name := range names {
 		if got := g.Get(name); got.Good() && !slices.Contains([]string{"tempcont.cancel_all"}, name) {

@@ -2,7 +2,6 @@ package emulators_test
 
 import (
 	"fmt"
-	"net"
 	"syscall"
 	"testing"
 	"time"
@@ -10,11 +9,14 @@ import (
 	"github.com/polygate/gateway/test/rig"
 )
 
-func splitPort(address string) (host, port string, err error) { return net.SplitHostPort(address) }
-
-func julaboGateway(t *testing.T, j *julabo, oldAndNew ...string) *rig.Gateway {
+func startJulabo(t *testing.T) *rig.Lewis {
 	t.Helper()
-	return gateway(t, "julabo.yaml", append([]string{"127.0.0.1:9999", j.address}, oldAndNew...)...)
+	return rig.StartLewis(t, "julabo-version-1", "julabo")
+}
+
+func julaboGateway(t *testing.T, j *rig.Lewis, oldAndNew ...string) *rig.Gateway {
+	t.Helper()
+	return program.StartExample(t, "julabo.yaml", append([]string{"127.0.0.1:9999", j.Address}, oldAndNew...)...)
 }
 
 // properties are the emulator's names of the numbers.
@@ -37,17 +39,17 @@ func TestJulaboShowsWhatTheEmulatorHolds(t *testing.T) {
 	j := startJulabo(t)
 	g := julaboGateway(t, j)
 	for name, property := range properties {
-		if got, want := g.AwaitGood(name), j.number(property); got.Number() != want {
+		if got, want := g.AwaitGood(name), j.Number(property); got.Number() != want {
 			t.Errorf("%s: %s, but %s is %v", name, got.Body, property, want)
 		}
 	}
 	for name, property := range map[string]string{"bath.version": "version", "bath.status": "status"} {
-		held := rig.Sample{Value: j.holds(property)}
+		held := j.Holds(property)
 		if got := g.AwaitGood(name); got.Text() != held.Text() {
 			t.Errorf("%s: %s, but %s is %q", name, got.Body, property, held.Text())
 		}
 	}
-	if got := g.AwaitGood("bath.circulating"); got.Text() != "Off" || j.number("is_circulating") != 0 {
+	if got := g.AwaitGood("bath.circulating"); got.Text() != "Off" || j.Number("is_circulating") != 0 {
 		t.Errorf("bath.circulating: %s", got.Body)
 	}
 	if names := g.Names("bath.>"); len(names) != len(properties)+3 {
@@ -79,13 +81,13 @@ func TestPutsReachTheJulabo(t *testing.T) {
 	}
 	for _, test := range tests {
 		put(t, g, test.name, test.value)
-		if got := j.number(properties[test.name]); got != test.want {
+		if got := j.Number(properties[test.name]); got != test.want {
 			t.Errorf("after a put of %s to %s the emulator holds %v", test.value, test.name, got)
 		}
 	}
 	for i, label := range []string{"Off", "On", "Off"} {
 		put(t, g, "bath.circulating", `"`+label+`"`)
-		if got := j.number("is_circulating"); got != float64(i%2) {
+		if got := j.Number("is_circulating"); got != float64(i%2) {
 			t.Errorf("after a put of %s the emulator holds %v", label, got)
 		}
 	}
@@ -97,7 +99,7 @@ func TestChangesInsideTheJulaboAreSeen(t *testing.T) {
 	last := g.AwaitGood("bath.temperature")
 	stream := g.Watch("bath.temperature")
 	for _, value := range []float64{40, 41.5, 12.0625, 40} {
-		j.change("temperature", value)
+		j.Change("temperature", value)
 		event := stream.Until(rig.Limit, fmt.Sprint(value), func(e *rig.Reply) bool { return e.Event == "sample" && e.Number() == value })
 		if event.Seq <= last.Seq || !event.Time.After(last.Time) || !event.Good() {
 			t.Errorf("%s\ndoes not follow %s", event.Body, last.Body)
@@ -112,7 +114,7 @@ func TestChangesInsideTheJulaboAreSeen(t *testing.T) {
 		value            float64
 		severity, status string
 	}{{97, "MINOR", "HIGH"}, {100.5, "MAJOR", "HIHI"}, {1, "MINOR", "LOW"}, {50, "NO_ALARM", "NO_ALARM"}} {
-		j.change("temperature", step.value)
+		j.Change("temperature", step.value)
 		event := stream.Until(rig.Limit, fmt.Sprint(step.value), func(e *rig.Reply) bool { return e.Event == "sample" && e.Number() == step.value })
 		if event.Alarm.Severity != step.severity || event.Alarm.Status != step.status {
 			t.Errorf("want %s %s: %s", step.severity, step.status, event.Body)
@@ -127,15 +129,15 @@ func TestJulaboIsFollowedWhileItChanges(t *testing.T) {
 	g := julaboGateway(t, j, "poll: 500ms", "poll: 100ms")
 	put(t, g, "bath.setpoint", "90")
 	put(t, g, "bath.circulating", `"On"`)
-	j.call("simulation.speed:set", 100)
+	j.Call("simulation.speed:set", 100)
 	stream := g.Watch("bath.temperature")
 	for range 20 {
-		low, since := j.number("temperature"), time.Now()
+		low, since := j.Number("temperature"), time.Now()
 		event := stream.Until(rig.Limit, "a sample taken after "+since.String(), func(e *rig.Reply) bool {
 			return e.Event == "sample" && e.Time.After(since)
 		})
 		// Taken after since is answered after it; it may have been measured a little before the answer, not before low.
-		if high := j.number("temperature"); event.Number() < low || event.Number() > high {
+		if high := j.Number("temperature"); event.Number() < low || event.Number() > high {
 			t.Errorf("the temperature was between %v and %v: %s", low, high, event.Body)
 		}
 		if low > 89 {
@@ -156,7 +158,7 @@ func TestPutsBeyondTheLimitsOfTheFileDoNotReachTheJulabo(t *testing.T) {
 		}
 	}
 	after := g.Get("bath.setpoint")
-	if after.Setpoint.Seq != before.Setpoint.Seq || !after.Setpoint.Good() || j.number("set_point_temperature") != 30 {
+	if after.Setpoint.Seq != before.Setpoint.Seq || !after.Setpoint.Good() || j.Number("set_point_temperature") != 30 {
 		t.Errorf("a refused put has changed something: %s", after.Body)
 	}
 }
@@ -167,12 +169,12 @@ func TestASetThatTheJulaboIgnoresShowsInTheReadback(t *testing.T) {
 	j := startJulabo(t)
 	g := julaboGateway(t, j)
 	put(t, g, "bath.setpoint", "25")
-	j.change("temperature_high_limit", 60)
+	j.Change("temperature_high_limit", 60)
 	r := g.Put("bath.setpoint", "80", "")
 	if r.Status != 200 || r.Stage != "verified" || r.Number() != 25 || r.Setpoint.Number() != 80 {
 		t.Errorf("the verdict of a set that was ignored: %d %s", r.Status, r.Body)
 	}
-	if got := g.Get("bath.setpoint"); got.Number() != 25 || got.Setpoint.Number() != 80 || j.number("set_point_temperature") != 25 {
+	if got := g.Get("bath.setpoint"); got.Number() != 25 || got.Setpoint.Number() != 80 || j.Number("set_point_temperature") != 25 {
 		t.Errorf("a read after it: %s", got.Body)
 	}
 	put(t, g, "bath.setpoint", "59")
@@ -184,10 +186,10 @@ func TestAnUnpluggedJulaboIsLostAndComesBack(t *testing.T) {
 	put(t, g, "bath.setpoint", "31")
 	for _, value := range []float64{44, 45} {
 		before := g.Get("bath.setpoint")
-		j.call("interface.disconnect")
+		j.Call("interface.disconnect")
 		lost(t, g, "bath.setpoint", &before)
-		j.change("set_point_temperature", value)
-		j.call("interface.connect")
+		j.Change("set_point_temperature", value)
+		j.Call("interface.connect")
 		g.Await("bath.setpoint", soon, "what the emulator holds now", goodOf(fmt.Sprint(value)))
 	}
 }
@@ -204,7 +206,7 @@ func TestLateRepliesOfAJulaboThatHungAreNotTakenForOthers(t *testing.T) {
 		"bath.external.xp": 47, "bath.external.tn": 48, "bath.external.tv": 49,
 	}
 	for name, value := range own {
-		j.change(properties[name], value)
+		j.Change(properties[name], value)
 	}
 	all := func(wanted func(name string) func(*rig.Reply) bool, what string) {
 		for name := range own {
@@ -217,9 +219,9 @@ func TestLateRepliesOfAJulaboThatHungAreNotTakenForOthers(t *testing.T) {
 	all(right, "right")
 	stream := g.Watch("bath.>")
 	for range 3 {
-		j.signal(syscall.SIGSTOP)
+		j.Signal(syscall.SIGSTOP)
 		all(func(string) func(*rig.Reply) bool { return func(r *rig.Reply) bool { return !r.Good() } }, "that of a silent device")
-		j.signal(syscall.SIGCONT)
+		j.Signal(syscall.SIGCONT)
 		all(right, "right again")
 	}
 	for _, event := range stream.Waiting() {
@@ -234,9 +236,9 @@ func TestAJulaboThatWasSwitchedOffAndOnIsReadAnew(t *testing.T) {
 	j := startJulabo(t)
 	g := julaboGateway(t, j)
 	before := put(t, g, "bath.setpoint", "31")
-	j.kill()
+	j.Kill()
 	lost(t, g, "bath.setpoint", &before)
-	j.start()
+	j.Restart()
 	// The longer a host was away the longer the pauses between attempts to reach it, up to 5 s.
 	back := g.Await("bath.setpoint", 5*time.Second+soon, "what the emulator holds after its start", goodOf("24"))
 	if back.Seq <= before.Seq || !back.Time.After(before.Time) {

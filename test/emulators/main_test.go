@@ -4,14 +4,8 @@
 package emulators_test
 
 import (
-	"bytes"
-	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -25,114 +19,6 @@ func TestMain(m *testing.M) { os.Exit(rig.Main(m, &program)) }
 // soon is how long the gateway may take to notice that an instrument is gone,
 // or that it is back.
 const soon = 2 * time.Second
-
-// startLimit bounds the start of an emulator, which takes Python some seconds.
-const startLimit = rig.Limit
-
-// python returns the interpreter that has the emulators, or skips the test.
-func python(t *testing.T) string {
-	t.Helper()
-	interpreter := os.Getenv("POLYGATE_PYTHON")
-	if interpreter == "" {
-		const how = "POLYGATE_PYTHON is not set: make prepare installs the emulators and make test sets it"
-		if os.Getenv("POLYGATE_REQUIRE") == "1" {
-			t.Fatal(how)
-		}
-		t.Skip(how)
-	}
-	return interpreter
-}
-
-// A process is an emulator.
-type process struct {
-	cmd   *exec.Cmd
-	ended chan struct{}
-}
-
-// run starts an emulator and waits until it listens at the address. It is
-// killed when the test ends.
-func run(t *testing.T, address string, args ...string) *process {
-	t.Helper()
-	p := &process{cmd: exec.Command(python(t), args...), ended: make(chan struct{})}
-	var said output
-	p.cmd.Stdout, p.cmd.Stderr = &said, &said
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		defer close(p.ended)
-		_ = p.cmd.Wait() // it is killed
-	}()
-	t.Cleanup(func() {
-		p.kill()
-		if t.Failed() {
-			t.Logf("the emulator said:\n%s", said.tail())
-		}
-	})
-	if !rig.Until(startLimit, func() bool { return listens(t, address) }) {
-		t.Fatalf("the emulator does not listen at %s", address)
-	}
-	return p
-}
-
-// kill ends the emulator. It may be called twice.
-func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // it may have ended already
-	<-p.ended
-}
-
-// signal holds the emulator, or lets it go on.
-func (p *process) signal(signal syscall.Signal) { _ = p.cmd.Process.Signal(signal) }
-
-func listens(t *testing.T, address string) bool {
-	t.Helper()
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(t.Context(), "tcp", address)
-	if err != nil {
-		return false
-	}
-	conn.Close()
-	return true
-}
-
-// output keeps what an emulator says, for a test that fails.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) tail() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	text := o.text.String()
-	return text[max(0, len(text)-4000):]
-}
-
-// gateway runs the gateway with a file from deploy/examples, with the address
-// of the link and what else old and new say replaced.
-func gateway(t *testing.T, name string, oldAndNew ...string) *rig.Gateway {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "deploy", "examples", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := string(data)
-	for i := 0; i < len(oldAndNew); i += 2 {
-		replaced := strings.ReplaceAll(file, oldAndNew[i], oldAndNew[i+1])
-		if replaced == file {
-			t.Fatalf("%s does not hold %q", name, oldAndNew[i])
-		}
-		file = replaced
-	}
-	const local = "frontends: {rest: {listen: \"127.0.0.1:0\"}}\nops: {listen: \"\"}\n"
-	return program.Start(t, strings.TrimSuffix(name, ".yaml"), local+file)
-}
 
 // lost waits until an attribute is shown as that of a lost device, with the
 // value and time that it had.

@@ -9,7 +9,7 @@ import (
 	"github.com/polygate/gateway/test/rig"
 )
 
-// held starts a gateway whose driver waits for a reply, so that puts wait behind it.
+// startOven runs a gateway with the one instrument.
 func startOven(t *testing.T) (*instrument, *rig.Gateway) {
 	t.Helper()
 	i := newInstrument(t)
@@ -18,18 +18,9 @@ func startOven(t *testing.T) (*instrument, *rig.Gateway) {
 	return i, g
 }
 
-// stall makes the driver wait for a reply that does not come until release.
-func (i *instrument) stall() (release func()) {
-	i.t.Helper()
-	skip := len(i.got())
-	release = i.hold("SLOW?")
-	i.await(skip, "SLOW?", func(r request) bool { return r.text == "SLOW?" })
-	return release
-}
-
 func TestAPutWhoseBudgetEndsBehindASlowExchangeIsNeverWritten(t *testing.T) {
 	i, g := startOven(t)
-	release := i.stall()
+	release := i.stall("SLOW?")
 	r := g.Put("oven.value", "7", "budget=300ms")
 	if r.Status != http.StatusServiceUnavailable || r.Code != "expired" || r.Stage != "accepted" {
 		t.Errorf("the verdict: %d %s", r.Status, r.Body)
@@ -57,7 +48,7 @@ func TestAroundTheEndOfTheBudgetVerdictAndInstrumentAgree(t *testing.T) {
 	outcomes := map[string]int{}
 	for n := range 60 {
 		value := 100 + n
-		release := i.stall()
+		release := i.stall("SLOW?")
 		// The driver's own budget is a fifth shorter, so that its verdict arrives.
 		at := budget*8/10 + time.Duration(n-30)*time.Millisecond
 		timer := time.AfterFunc(at, release)

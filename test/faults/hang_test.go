@@ -84,8 +84,7 @@ func TestAReplyThatWaitedInAHungDriverIsNotTakenForNew(t *testing.T) {
 	s.instrument.change(1)
 	s.known(1)
 	stream := s.hub.Watch("oven.value")
-	release := s.instrument.hold("V?")
-	s.instrument.await(len(s.instrument.got()), "V?", func(r request) bool { return r.text == "V?" })
+	release := s.instrument.stall("V?")
 	driver.Hold()
 	release()
 	release = s.instrument.hold("V?") // so that the reply cannot hide behind that of the next poll
@@ -108,7 +107,7 @@ func TestNoPutIsWrittenAfterItsBudgetWhateverHung(t *testing.T) {
 		s := newSplit(t)
 		driver := s.driver()
 		s.known(0)
-		release := s.instrument.stall()
+		release := s.instrument.stall("SLOW?")
 		answers := make(chan rig.Reply, 1)
 		go func() {
 			reply, err := s.hub.TryPut("oven.value", "5", "budget=1s")

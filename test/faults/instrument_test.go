@@ -33,6 +33,7 @@ type request struct {
 	text string
 	from string // the other end of the connection
 	at   time.Time
+	held bool // its reply waits
 }
 
 func newInstrument(t *testing.T) *instrument {
@@ -104,12 +105,12 @@ func (i *instrument) serve(conn net.Conn) {
 func (i *instrument) take(r request) (reply string, held <-chan struct{}) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	if h := i.held[r.text]; h != nil {
+		held, r.held = h, true
+	}
 	i.requests = append(i.requests, r)
 	close(i.more)
 	i.more = make(chan struct{})
-	if h := i.held[r.text]; h != nil {
-		held = h
-	}
 	if set, ok := strings.CutPrefix(r.text, "V="); ok {
 		i.value = set
 		return "", held
@@ -138,6 +139,15 @@ func (i *instrument) hold(text string) (release func()) {
 			close(held)
 		}
 	}
+}
+
+// stall makes replies to a request wait, and returns when one does.
+func (i *instrument) stall(text string) (release func()) {
+	i.t.Helper()
+	skip := len(i.got())
+	release = i.hold(text)
+	i.await(skip, text, func(r request) bool { return r.text == text && r.held })
+	return release
 }
 
 // got returns the requests so far.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -37,7 +38,7 @@ type Emulator struct {
 // listens at the address. The emulator is killed when the test ends.
 func StartEmulator(t testing.TB, address string, args ...string) *Emulator {
 	t.Helper()
-	e := &Emulator{cmd: exec.Command(Python(t), args...), ended: make(chan struct{})} //nolint:noctx // It is killed by Kill.
+	e := &Emulator{cmd: exec.Command(Python(t), args...), ended: make(chan struct{})}
 	var said output
 	e.cmd.Stdout, e.cmd.Stderr = &said, &said
 	if err := e.cmd.Start(); err != nil {
@@ -58,6 +59,9 @@ func StartEmulator(t testing.TB, address string, args ...string) *Emulator {
 	}
 	return e
 }
+
+// Signal holds the emulator, or lets it go on.
+func (e *Emulator) Signal(signal syscall.Signal) { _ = e.cmd.Process.Signal(signal) }
 
 // Kill ends the emulator. It may be called twice.
 func (e *Emulator) Kill() {
@@ -124,7 +128,7 @@ func StartLewis(t testing.TB, protocol string, args ...string) *Lewis {
 	l.args = append([]string{"-m", "lewis"}, args...)
 	l.args = append(l.args, "-p", protocol+": {bind_address: "+host+", port: "+port+"}", "-r", at, "-o", "none")
 	l.Restart()
-	bridge := exec.Command(Python(t), "-c", control, at) //nolint:noctx // It ends with its input.
+	bridge := exec.Command(Python(t), "-c", control, at)
 	calls, err := bridge.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
