@@ -17,10 +17,10 @@ import (
 // Python returns the interpreter that has the emulators, or skips the test.
 func Python(t testing.TB) string {
 	t.Helper()
-	interpreter := os.Getenv("POLYGATE_PYTHON")
+	interpreter := os.Getenv("POLYGATE_PYTHON") //nolint:forbidigo // make tells tests in this way what there is.
 	if interpreter == "" {
 		const how = "POLYGATE_PYTHON is not set: make prepare installs the emulators and make test sets it"
-		if os.Getenv("POLYGATE_REQUIRE") == "1" {
+		if os.Getenv("POLYGATE_REQUIRE") == "1" { //nolint:forbidigo // As above.
 			t.Fatal(how)
 		}
 		t.Skip(how)
@@ -38,7 +38,7 @@ type Emulator struct {
 // listens at the address. The emulator is killed when the test ends.
 func StartEmulator(t testing.TB, address string, args ...string) *Emulator {
 	t.Helper()
-	e := &Emulator{cmd: exec.Command(Python(t), args...), ended: make(chan struct{})}
+	e := &Emulator{cmd: exec.Command(Python(t), args...), ended: make(chan struct{})} //nolint:noctx // It is killed by Kill.
 	var said output
 	e.cmd.Stdout, e.cmd.Stderr = &said, &said
 	if err := e.cmd.Start(); err != nil {
@@ -128,7 +128,7 @@ func StartLewis(t testing.TB, protocol string, args ...string) *Lewis {
 	l.args = append([]string{"-m", "lewis"}, args...)
 	l.args = append(l.args, "-p", protocol+": {bind_address: "+host+", port: "+port+"}", "-r", at, "-o", "none")
 	l.Restart()
-	bridge := exec.Command(Python(t), "-c", control, at)
+	bridge := exec.Command(Python(t), "-c", control, at) //nolint:noctx // It ends with its input.
 	calls, err := bridge.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
