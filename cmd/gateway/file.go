@@ -26,6 +26,7 @@ type file struct {
 	frontends []plannedFrontend
 	links     map[string]link.Opener
 	devices   []plannedDevice
+	loads     []lineLoad
 	warnings  []string
 }
 
@@ -186,12 +187,14 @@ func (f *file) checkNames(document *config.Document) {
 			}
 			continue
 		}
+		f.addLoad(planned.link, driver)
 		model := driver.Model()
 		annotations[planned.name] = model.Info.Annotations
 		for i := range model.Attributes {
 			descriptors = append(descriptors, &model.Attributes[i])
 		}
 	}
+	f.warnOfLoads()
 	for _, problem := range ca.Check(descriptors, annotations) {
 		document.Problem(f.placeOf(document, problem.Path), "%s: %s", problem.Path, problem.Msg)
 	}

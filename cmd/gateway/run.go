@@ -105,7 +105,8 @@ func newCheck() *cobra.Command {
 		Use:   "check -c FILE",
 		Short: "Check a configuration file without opening anything",
 		Long: `Reports every mistake in the file at once, each with its line and column, and what
-single protocols cannot carry. It opens no port and needs no device.
+single protocols cannot carry. It opens no port and needs no device. For each serial
+line it estimates how much of the line's time the polls of its devices need.
 
 It exits with 2 if there is a mistake.`,
 		Args: cobra.NoArgs,
@@ -117,8 +118,11 @@ It exits with 2 if there is a mistake.`,
 			for _, warning := range f.warnings {
 				fmt.Fprintf(c.OutOrStdout(), "%s: warning: %s\n", name, warning)
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "%s is fine: %s\n", name, f.summary())
-			return err
+			fmt.Fprintf(c.OutOrStdout(), "%s is fine: %s\n", name, f.summary())
+			for _, load := range f.loads {
+				fmt.Fprintf(c.OutOrStdout(), "  %s\n", load)
+			}
+			return nil
 		},
 	}
 	addFileFlag(c, &name)

@@ -25,6 +25,12 @@ func (RFC2217) remote() {}
 
 func (r RFC2217) String() string { return "rfc2217 " + r.Address + " at " + r.Settings.settings() }
 
+// Rate returns the baud rate of the server's serial port.
+func (r RFC2217) Rate() int { return r.Settings.Rate() }
+
+// ByteTime is how long one byte takes on the wire.
+func (r RFC2217) ByteTime() time.Duration { return r.Settings.ByteTime() }
+
 // Validate checks the settings without connecting.
 func (r RFC2217) Validate() error {
 	if r.Settings.RS485 != nil {

@@ -115,6 +115,9 @@ func (s Serial) validateSettings() error {
 	return nil
 }
 
+// Rate returns the baud rate.
+func (s Serial) Rate() int { return s.withDefaults().Baud }
+
 // String is like "/dev/ttyUSB0 at 9600 8N1".
 func (s Serial) String() string { return s.Path + " at " + s.settings() }
 
@@ -131,8 +134,8 @@ func (s Serial) settings() string {
 	return text
 }
 
-// byteTime is how long one byte takes on the wire.
-func (s Serial) byteTime() time.Duration {
+// ByteTime is how long one byte takes on the wire.
+func (s Serial) ByteTime() time.Duration {
 	s = s.withDefaults()
 	bits := 1 + s.DataBits + s.StopBits
 	if s.Parity != ParityNone {

@@ -59,7 +59,7 @@ func openSerial(s Serial) (*serialPort, error) {
 		f.Close()
 		return nil, err
 	}
-	return &serialPort{File: f, now: now, byteTime: s.byteTime()}, nil
+	return &serialPort{File: f, now: now, byteTime: s.ByteTime()}, nil
 }
 
 func (p *serialPort) setUp(s Serial) error {

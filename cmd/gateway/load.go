@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/polygate/gateway/device"
+)
+
+// A ratedLink has a baud rate.
+type ratedLink interface {
+	Rate() int
+	ByteTime() time.Duration
+}
+
+// A linePoller is a driver that can tell which share of a line's time its polls
+// need, where one byte takes so long.
+type linePoller interface {
+	LineShare(byteTime time.Duration) float64
+}
+
+// A lineLoad is how much of a line's time the polls of all its devices need, as
+// far as that can be known beforehand.
+type lineLoad struct {
+	link  string
+	baud  int
+	share float64
+}
+
+// String is like "line1: polls need 43 % of 9600 baud".
+func (l lineLoad) String() string {
+	return fmt.Sprintf("%s: polls need %.0f %% of %d baud", l.link, math.Ceil(100*l.share), l.baud)
+}
+
+// addLoad adds what a device needs to the load of its line, if the line has a baud rate.
+func (f *file) addLoad(name string, driver device.Driver) {
+	rated, hasRate := f.links[name].(ratedLink)
+	poller, polls := driver.(linePoller)
+	if !hasRate || !polls {
+		return
+	}
+	i := slices.IndexFunc(f.loads, func(l lineLoad) bool { return l.link == name })
+	if i < 0 {
+		i = len(f.loads)
+		f.loads = append(f.loads, lineLoad{link: name, baud: rated.Rate()})
+	}
+	f.loads[i].share += poller.LineShare(rated.ByteTime())
+}
+
+// warnOfLoads warns of lines that are too slow for what is asked of them.
+func (f *file) warnOfLoads() {
+	for _, load := range f.loads {
+		if load.share > 1 {
+			f.warnings = append(f.warnings, load.String()+"; they will come late: poll less often, or raise the baud rate of line and instrument")
+		}
+	}
+}
