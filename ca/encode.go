@@ -136,7 +136,7 @@ func (t *target) meta(a *gateway.Attribute) cawire.Meta {
 	}
 	alarm := a.EffectiveAlarm(r.role)
 	meta.Status, meta.Severity = cawire.AlarmStatus(alarm.Status), cawire.Severity(alarm.Severity)
-	meta.AckT = true
+	meta.AckT, meta.AckS = true, meta.Severity
 	if s := a.Sample(r.role); s != nil {
 		meta.Time = cawire.TimeStampOf(s.Time)
 	}

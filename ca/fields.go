@@ -129,7 +129,9 @@ var commonFields = []field{
 	{name: "AMSG", dbf: dbfString, size: 40, get: func(r *record, a *gateway.Attribute) gateway.Value {
 		return gateway.Of(a.EffectiveAlarm(r.role).Text)
 	}},
-	{name: "ACKS", dbf: dbfMenu, menu: severities, get: constant(none)},
+	{name: "ACKS", dbf: dbfMenu, menu: severities, get: func(r *record, a *gateway.Attribute) gateway.Value {
+		return gateway.EnumOf(int(a.EffectiveAlarm(r.role).Severity)) // nobody has acknowledged it
+	}},
 	{name: "ACKT", dbf: dbfMenu, menu: yesNo, get: constant(gateway.EnumOf(1))},
 	{name: "PACT", dbf: dbfUChar, get: constant(zero)},
 	{name: "UDF", dbf: dbfUChar, get: func(r *record, a *gateway.Attribute) gateway.Value {
