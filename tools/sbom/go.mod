@@ -1,0 +1,3 @@
+module github.com/polygate/gateway/tools/sbom
+
+go 1.26.0
