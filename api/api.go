@@ -19,6 +19,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/polygate/gateway"
+	"github.com/polygate/gateway/internal/webguard"
 )
 
 // Config is the section "frontends.rest" of the configuration file.
@@ -62,7 +63,7 @@ type Server struct {
 	view   gateway.View
 	log    zerolog.Logger
 	cache  *cache
-	guard  guard
+	guard  *webguard.Guard
 
 	buffers sync.Pool // of *buffer
 
@@ -85,7 +86,7 @@ func New(cfg Config, view gateway.View, log zerolog.Logger) *Server {
 
 func newServer(cfg Config, view gateway.View, log zerolog.Logger, l limits) *Server {
 	cfg = cfg.withDefaults()
-	s := &Server{cfg: cfg, limits: l, view: view, log: log, cache: newCache(), guard: newGuard(cfg)}
+	s := &Server{cfg: cfg, limits: l, view: view, log: log, cache: newCache(), guard: webguard.New(cfg.Origins, cfg.Hosts)}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.aborting, s.abort = context.WithCancel(context.Background())
 	s.streams.limit = cfg.Streams
@@ -114,7 +115,7 @@ func newServer(cfg Config, view gateway.View, log zerolog.Logger, l limits) *Ser
 }
 
 func (s *Server) routes() {
-	s.app.Use(s.guard.check)
+	s.app.Use(s.check)
 	v1 := s.app.Group("/api/v1")
 	v1.Get("/attributes", s.listAttributes)
 	v1.Get("/attributes/:name", s.getAttribute)
@@ -140,7 +141,7 @@ func (s *Server) Listen(ctx context.Context) error {
 		return fmt.Errorf("listening on %s (frontends.rest.listen): %w", s.cfg.Listen, err)
 	}
 	s.listener.Listener = inner
-	s.guard.bound(inner.Addr())
+	s.guard.Bound(inner.Addr())
 	return nil
 }
 

@@ -94,13 +94,21 @@ func sameOrigin(origin, host string) bool {
 // hostAllowed refuses names that a page could have pointed at this host.
 // Addresses cannot be pointed elsewhere, and browsers always send a host.
 func (g *Guard) hostAllowed(host string) bool {
-	if host == "" {
+	name := withoutPort(host)
+	switch {
+	case name == "" || name == "localhost" || name == "127.0.0.1":
+		return true // what nearly everybody asks for, without allocating
+	case net.ParseIP(strings.Trim(name, "[]")) != nil:
 		return true
 	}
-	name, _, err := net.SplitHostPort(host)
-	if err != nil {
-		name = host
+	name = strings.ToLower(name)
+	return name == "localhost" || strings.HasSuffix(name, ".localhost") || slices.Contains(g.hosts, name)
+}
+
+// withoutPort cuts a port off; an IPv6 address is in brackets.
+func withoutPort(host string) string {
+	if colon := strings.LastIndexByte(host, ':'); colon > strings.LastIndexByte(host, ']') {
+		return host[:colon]
 	}
-	name = strings.ToLower(strings.Trim(name, "[]"))
-	return name == "localhost" || strings.HasSuffix(name, ".localhost") || net.ParseIP(name) != nil || slices.Contains(g.hosts, name)
+	return host
 }
