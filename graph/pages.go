@@ -12,9 +12,10 @@ import (
 var static embed.FS
 
 var pageTypes = map[string]string{
-	"explorer.html": "text/html; charset=utf-8",
-	"explorer.js":   "text/javascript; charset=utf-8",
-	"explorer.css":  "text/css; charset=utf-8",
+	"explorer.html":    "text/html; charset=utf-8",
+	"explorer.js":      "text/javascript; charset=utf-8",
+	"explorer.docs.js": "text/javascript; charset=utf-8",
+	"explorer.css":     "text/css; charset=utf-8",
 }
 
 // pagePolicy forbids everything that the page does not need: foreign scripts, frames.

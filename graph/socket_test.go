@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -447,9 +448,9 @@ func TestWEB06AFrozenNetwork(t *testing.T) {
 		if len(all) != 1 {
 			t.Fatalf("%d streams", len(all))
 		}
-		frozen.freeze()
+		frozen.frozen.Lock()
 		w.wantStreams(0)
-		frozen.thaw()
+		frozen.frozen.Unlock()
 		p.end()
 	}
 }
@@ -457,7 +458,7 @@ func TestWEB06AFrozenNetwork(t *testing.T) {
 // freezer is a proxy that can stop to carry anything while it keeps its connections.
 type freezer struct {
 	net.Listener
-	gate chan struct{} // holds a token while it carries
+	frozen sync.RWMutex // locked while it is
 }
 
 func newFreezer(t *testing.T, to string) *freezer {
@@ -465,10 +466,10 @@ func newFreezer(t *testing.T, to string) *freezer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &freezer{inner, make(chan struct{}, 1)}
-	f.thaw()
-	ended := make(chan struct{})
+	f := &freezer{Listener: inner}
+	var carriers sync.WaitGroup
 	var open []net.Conn
+	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		for {
@@ -478,11 +479,12 @@ func newFreezer(t *testing.T, to string) *freezer {
 			}
 			b, err := net.Dial("tcp", to)
 			if err != nil {
+				t.Error(err)
 				return
 			}
 			open = append(open, a, b)
-			go f.carry(a, b)
-			go f.carry(b, a)
+			carriers.Go(func() { f.carry(a, b) })
+			carriers.Go(func() { f.carry(b, a) })
 		}
 	}()
 	t.Cleanup(func() {
@@ -491,30 +493,22 @@ func newFreezer(t *testing.T, to string) *freezer {
 		for _, c := range open {
 			_ = c.Close()
 		}
-		select {
-		case f.gate <- struct{}{}:
-		default:
-		}
+		carriers.Wait()
 	})
 	return f
 }
-
-func (f *freezer) freeze() { <-f.gate }
-func (f *freezer) thaw()   { f.gate <- struct{}{} }
 
 func (f *freezer) carry(from, to net.Conn) {
 	buf := make([]byte, 4096)
 	for {
 		n, err := from.Read(buf)
-		<-f.gate
-		f.gate <- struct{}{}
-		if n > 0 {
-			if _, err := to.Write(buf[:n]); err != nil {
-				return
-			}
-		}
+		f.frozen.RLock()
+		_, failed := to.Write(buf[:n])
 		if err != nil {
 			_ = to.Close()
+		}
+		f.frozen.RUnlock()
+		if err != nil || failed != nil {
 			return
 		}
 	}
