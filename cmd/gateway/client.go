@@ -209,19 +209,28 @@ func (cl *client) isCommand(ctx context.Context, name string) bool {
 
 func newWatch() *cobra.Command {
 	cl := &client{}
+	var traced traceOptions
 	c := &cobra.Command{
-		Use:     "watch PATTERN",
-		Short:   "Print changes of attributes as they come, until interrupted",
-		Example: `  gateway watch 'demo.r1.>'`,
-		Args:    cobra.ExactArgs(1),
+		Use:   "watch PATTERN, or watch --bytes LINK",
+		Short: "Print changes of attributes as they come, until interrupted",
+		Example: `  gateway watch 'demo.r1.>'
+  gateway watch --bytes line1 --save line1.trace`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := cl.watch(c.Context(), c.OutOrStdout(), args[0]); c.Context().Err() == nil {
-				return err
+			err := error(nil)
+			if traced.bytes {
+				err = traced.watch(c.Context(), c.OutOrStdout(), args[0])
+			} else {
+				err = cl.watch(c.Context(), c.OutOrStdout(), args[0])
 			}
-			return nil // interrupted, as told
+			if c.Context().Err() != nil {
+				return nil // interrupted, as told
+			}
+			return err
 		},
 	}
 	cl.flags(c)
+	traced.flags(c)
 	return c
 }
 
@@ -287,7 +296,7 @@ func newHealth() *cobra.Command {
 			return cl.ask(c.Context(), http.MethodGet, "/healthz", nil, nil)
 		},
 	}
-	c.Flags().StringVar(&cl.base, "url", "http://127.0.0.1:9464", "the gateway's operations listener")
+	c.Flags().StringVar(&cl.base, "url", defaultOpsURL, "the gateway's operations listener")
 	return c
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"strconv"
 
 	"github.com/polygate/gateway/device"
@@ -17,6 +18,7 @@ func (p *process) sources() ops.Sources {
 		Ready:   p.conditions,
 		Status:  p.status,
 		Metrics: ops.NewRegistry(p.families()),
+		Streams: map[string]http.HandlerFunc{"GET /trace/{link}": p.trace},
 	}
 }
 
@@ -97,6 +99,7 @@ func linkStatus(line *link.Line) any {
 		"address": line.String(), "connected": state.Connected, "since": state.Since, "words": state.Words,
 		"attempts": state.Attempts, "losses": state.Losses,
 		"bytes_in": counters.BytesIn, "bytes_out": counters.BytesOut, "exchanges": counters.Exchanges, "discarded": counters.Discarded,
+		"traces": counters.Traces, "traced_bytes": counters.Traced,
 	}
 }
 

@@ -33,13 +33,13 @@ type Line struct {
 	name    string
 	opener  Opener
 	retry   backoff
-	trace   atomic.Pointer[TraceFunc]
+	traces  atomic.Pointer[[]*Trace]
 	users   atomic.Pointer[[]*User]
 	count   counters
 	idle    *time.Timer // fires when the line may have rested for long enough
 	scratch []byte      // belongs to the holder of the turn
 
-	notify sync.Mutex // held while users are told; taken before mu
+	notify sync.Mutex // held while users are told, and while they or traces change; taken before mu
 
 	mu      sync.Mutex
 	served  bool // Serve was called
@@ -86,6 +86,7 @@ func NewLine(name string, o Opener, opts ...Option) *Line {
 		l.retry.max = maxRetryHosts
 	}
 	l.users.Store(&[]*User{})
+	l.traces.Store(&[]*Trace{})
 	for _, opt := range opts {
 		opt(l)
 	}

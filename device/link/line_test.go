@@ -177,11 +177,10 @@ func TestUnsolicitedBytesGoToListeners(t *testing.T) {
 func TestBytesThatNobodyWantsAreCounted(t *testing.T) {
 	l, w, dev := pipeLine(t, linktest.Faults{})
 	w.Close()
-	traced := make(chan string, 10)
-	l.SetTrace(func(d link.Direction, _ time.Time, b []byte) { traced <- d.String() + " " + string(b) })
+	trace := startTrace(t, l)
 	mustWrite(t, dev, "hello")
-	if got := receive(t, traced); got != "in hello" {
-		t.Errorf("traced %q", got)
+	if got := next(t, trace); got != `in  "hello"` {
+		t.Errorf("traced %s", got)
 	}
 	go func() {
 		mustRead(t, dev, "?")
@@ -190,13 +189,13 @@ func TestBytesThatNobodyWantsAreCounted(t *testing.T) {
 	if _, err := query(l, w.User, "?"); err != nil {
 		t.Error(err)
 	}
-	for _, want := range []string{"out ?", "in !\n"} {
-		if got := receive(t, traced); got != want {
-			t.Errorf("traced %q, want %q", got, want)
+	for _, want := range []string{`out "?"`, `in  "!\n"`} {
+		if got := next(t, trace); got != want {
+			t.Errorf("traced %s, want %s", got, want)
 		}
 	}
-	l.SetTrace(nil)
-	if c := l.Counters(); c != (link.Counters{BytesIn: 7, BytesOut: 1, Exchanges: 1, Discarded: 5}) {
+	trace.Close()
+	if c := l.Counters(); c != (link.Counters{BytesIn: 7, BytesOut: 1, Exchanges: 1, Discarded: 5, Traced: 8}) {
 		t.Errorf("counted %+v", c)
 	}
 }

@@ -52,6 +52,9 @@ type Sources struct {
 	Status func() map[string]any
 	// Metrics are gathered for /metrics.
 	Metrics prometheus.Gatherer
+	// Streams answer for as long as they like, by pattern. The request's
+	// context ends with the client, and when the server stops.
+	Streams map[string]http.HandlerFunc
 }
 
 // aliveLimit is how long /healthz waits for the event loop. It is shorter than
@@ -82,11 +85,23 @@ func New(cfg Config, sources Sources, log zerolog.Logger) *Server {
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	mux.HandleFunc("GET /{$}", index)
-	return &Server{
-		address: cfg.Listen,
-		log:     log,
-		server:  &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10},
+	stopping, stop := context.WithCancel(context.Background())
+	for pattern, answer := range sources.Streams {
+		mux.Handle(pattern, until(stopping, answer))
 	}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}
+	server.RegisterOnShutdown(stop)
+	return &Server{address: cfg.Listen, log: log, server: server}
+}
+
+// until ends the context of a request when stopping ends, too.
+func until(stopping context.Context, answer http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		defer context.AfterFunc(stopping, cancel)()
+		answer(w, r.WithContext(ctx))
+	})
 }
 
 // Listen binds the address.
@@ -174,5 +189,5 @@ func writeJSON(w http.ResponseWriter, code int, v any) {
 }
 
 func index(w http.ResponseWriter, _ *http.Request) {
-	_, _ = w.Write([]byte("polygate operations: /healthz /readyz /status /metrics /debug/pprof/\n"))
+	_, _ = w.Write([]byte("polygate operations: /healthz /readyz /status /metrics /trace/LINK /debug/pprof/\n"))
 }

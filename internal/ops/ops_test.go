@@ -130,3 +130,37 @@ func TestATakenPortNamesTheSetting(t *testing.T) {
 		t.Errorf("got error %v", err)
 	}
 }
+
+func TestStreamsEndWithTheServer(t *testing.T) {
+	begun, ended := make(chan struct{}), make(chan struct{})
+	sources := ops.Sources{Metrics: ops.NewRegistry(nil), Streams: map[string]http.HandlerFunc{
+		"GET /stream/{name}": func(w http.ResponseWriter, r *http.Request) {
+			defer close(ended)
+			_, _ = io.WriteString(w, r.PathValue("name"))
+			close(begun)
+			<-r.Context().Done()
+		},
+	}}
+	server := ops.New(ops.Config{Listen: "127.0.0.1:0"}, sources, zerolog.Nop())
+	if err := server.Listen(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	done := make(chan error)
+	go func() { done <- server.Serve(ctx) }()
+	body := make(chan string)
+	go func() {
+		_, text := get(t, "http://"+server.Addr().String()+"/stream/line1")
+		body <- text
+	}()
+	<-begun
+	cancel()
+	<-ended
+	if text := <-body; text != "line1" {
+		t.Errorf("got %q", text)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
