@@ -80,6 +80,10 @@ type DeviceState struct {
 	Words     string    // why, for people
 	// Stale lists the indices of attributes whose polls are overdue, rising.
 	Stale []uint32
+	// Clock is how long ago the owner began, by its own monotonic clock, when
+	// it said this. A hub that knows it can tell an owner until when a put
+	// counts, without clocks that agree.
+	Clock time.Duration
 	// Leaving says that this owner has stopped and will not speak again.
 	Leaving bool
 }
@@ -96,6 +100,10 @@ type Put struct {
 	To Owner // as the hub knows it; only that owner may act
 	PutRequest
 	Caller Caller
+	// NotAfter is when the budget ends, by the clock of DeviceState.Clock. It
+	// keeps a put that was held on its way from being run late. 0 if the hub
+	// does not know the clock.
+	NotAfter time.Duration
 }
 
 // A PutVerdict is a verdict on its way back to the hub that asked. The setpoint

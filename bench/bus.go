@@ -130,9 +130,9 @@ func (a answering) HandlePut(put *gateway.Put, answer func(*gateway.PutVerdict))
 		Verdict: gateway.Verdict{Stage: gateway.StageVerified, Setpoint: sample, Readback: sample},
 	})
 }
-func (answering) HandleDescribe()            {}
-func (answering) HandleRival(gateway.Owner)  {}
-func (answering) HandleBus(gateway.BusState) {}
+func (answering) HandleDescribe()                 {}
+func (answering) HandleRival(gateway.Owner, bool) {}
+func (answering) HandleBus(gateway.BusState)      {}
 
 // requests is NATS alone: a request and an answer of about a put's size.
 type requests struct {

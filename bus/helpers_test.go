@@ -19,11 +19,17 @@ const limit = 10 * time.Second
 
 var oven = gateway.Owner{Device: "oven", Instance: "i1", Term: 4}
 
+// heardRival is what an owner was told of another one.
+type heardRival struct {
+	owner   gateway.Owner
+	leaving bool
+}
+
 // recorder is a handler that hands on what it is called with.
 type recorder struct {
 	puts      chan *gateway.Put
 	describes chan struct{}
-	rivals    chan gateway.Owner
+	rivals    chan heardRival
 	states    chan gateway.BusState
 	// onPut answers; nil to keep the put unanswered.
 	onPut func(*gateway.Put, func(*gateway.PutVerdict))
@@ -32,7 +38,7 @@ type recorder struct {
 func newRecorder() *recorder {
 	return &recorder{
 		puts: make(chan *gateway.Put, 1<<12), describes: make(chan struct{}, 1<<12),
-		rivals: make(chan gateway.Owner, 1<<12), states: make(chan gateway.BusState, 1<<12),
+		rivals: make(chan heardRival, 1<<12), states: make(chan gateway.BusState, 1<<12),
 	}
 }
 
@@ -42,8 +48,10 @@ func (r *recorder) HandlePut(p *gateway.Put, answer func(*gateway.PutVerdict)) {
 	}
 	r.puts <- p
 }
-func (r *recorder) HandleDescribe()              { r.describes <- struct{}{} }
-func (r *recorder) HandleRival(o gateway.Owner)  { r.rivals <- o }
+func (r *recorder) HandleDescribe() { r.describes <- struct{}{} }
+func (r *recorder) HandleRival(o gateway.Owner, leaving bool) {
+	r.rivals <- heardRival{o, leaving}
+}
 func (r *recorder) HandleBus(s gateway.BusState) { r.states <- s }
 
 func own(tb testing.TB, c *bus.Conn, o gateway.Owner, h bus.Handler) func() {

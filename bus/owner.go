@@ -25,9 +25,9 @@ type Handler interface {
 	// when messages to this owner were lost.
 	HandleDescribe()
 	// HandleRival is called when another owner of the same device speaks,
-	// whatever its term: an older one must be told of us. One that leaves is
-	// no rival.
-	HandleRival(gateway.Owner)
+	// whatever its term: an older one must be told of us. Leaving says that it
+	// will not speak again.
+	HandleRival(rival gateway.Owner, leaving bool)
 	// HandleBus is called first with the present state, and then when this
 	// process loses or regains the bus.
 	HandleBus(gateway.BusState)
@@ -146,19 +146,19 @@ func (o *ownership) handle(msg *nats.Msg) {
 		o.handler.HandleDescribe()
 	case o.announcements:
 		rival, err := o.decoder.Owner(msg.Data)
-		o.rival(msg, rival, err)
+		o.rival(msg, rival, false, err)
 	case o.states:
 		state, err := o.decoder.DeviceState(msg.Data)
 		if err != nil {
 			o.logged.malformed(msg.Subject, err)
-		} else if !state.Leaving {
-			o.rival(msg, state.Owner, nil)
+			return
 		}
+		o.rival(msg, state.Owner, state.Leaving, nil)
 	}
 }
 
 // rival looks at who speaks for our device; most often that is ourselves.
-func (o *ownership) rival(msg *nats.Msg, rival gateway.Owner, err error) {
+func (o *ownership) rival(msg *nats.Msg, rival gateway.Owner, leaving bool, err error) {
 	if err == nil {
 		err = checkSender(msg.Subject, &rival)
 	}
@@ -166,7 +166,7 @@ func (o *ownership) rival(msg *nats.Msg, rival gateway.Owner, err error) {
 	case err != nil:
 		o.logged.malformed(msg.Subject, err)
 	case rival.Instance != o.owner.Instance:
-		o.handler.HandleRival(rival)
+		o.handler.HandleRival(rival, leaving)
 	}
 }
 

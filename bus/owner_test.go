@@ -85,7 +85,7 @@ func TestRivalsHearOfEachOther(t *testing.T) {
 				take(t, handler.describes)
 				if !tt.heard {
 					nothing(t, handler.rivals)
-				} else if got := take(t, handler.rivals); got != tt.rival {
+				} else if got := take(t, handler.rivals); got != (heardRival{owner: tt.rival}) {
 					t.Errorf("got %v", got)
 				}
 			})
@@ -95,7 +95,9 @@ func TestRivalsHearOfEachOther(t *testing.T) {
 		must(t, other.State(&gateway.DeviceState{Owner: tests[3].rival, Leaving: true}))
 		must(t, hub.Describe())
 		take(t, handler.describes)
-		nothing(t, handler.rivals)
+		if got := take(t, handler.rivals); got != (heardRival{tests[3].rival, true}) {
+			t.Errorf("got %v", got)
+		}
 	})
 }
 

@@ -152,8 +152,9 @@ type Handler interface {
 	// HandleDescribe is called when a hub asks everyone to announce.
 	HandleDescribe()
 	// HandleRival is called when another owner of the same device speaks, at
-	// least for one whose term is not lower.
-	HandleRival(gateway.Owner)
+	// least for one whose term is not lower. Leaving says that it will not
+	// speak again.
+	HandleRival(rival gateway.Owner, leaving bool)
 	// HandleBus is called when this process loses or regains the bus, and
 	// may be called with the present state first.
 	HandleBus(gateway.BusState)

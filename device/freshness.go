@@ -59,6 +59,33 @@ func (s *Supervisor) polledLocked(i int, began, now time.Time) {
 	}
 }
 
+// refreshedLocked takes note that an exchange which was no poll, the read-back
+// of a put or a refresh, has read everything that a poll would have.
+func (s *Supervisor) refreshedLocked(readings []Reading, now time.Time) {
+	if !s.connected || len(readings) == 0 {
+		return
+	}
+	good := func(index int) bool {
+		return slices.ContainsFunc(readings, func(r Reading) bool {
+			return r.Index == index && r.Role == gateway.Readback && !r.Failed()
+		})
+	}
+	changed := false
+	for i := range s.polls {
+		poll, p := &s.model.Polls[i], &s.polls[i]
+		if len(poll.Indices) > len(readings) || slices.ContainsFunc(poll.Indices, func(index int) bool { return !good(index) }) {
+			continue
+		}
+		p.deadline = now.Add(p.limit(poll, s.model.ReplyTimeout))
+		s.armLocked(p.deadline)
+		changed = changed || p.stale
+		p.stale = false
+	}
+	if changed {
+		s.reportStaleLocked()
+	}
+}
+
 // startFreshnessLocked begins to judge all polls from now on; what happened
 // before the device was connected does not count.
 func (s *Supervisor) startFreshnessLocked(now time.Time) {

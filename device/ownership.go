@@ -77,9 +77,17 @@ func (h handler) HandleBus(state gateway.BusState) {
 }
 
 // HandleRival implements Handler.
-func (h handler) HandleRival(rival gateway.Owner) {
+func (h handler) HandleRival(rival gateway.Owner, leaving bool) {
 	s := h.s
 	s.mu.Lock()
+	if leaving {
+		if s.phase == phaseStoodDown && rival == s.rival && s.opts.Reclaim > 0 {
+			s.deadlines.reclaim = time.Now() // it has let go of the device
+			s.armLocked(s.deadlines.reclaim)
+		}
+		s.mu.Unlock()
+		return
+	}
 	if rival.Device != s.name || rival.Instance == s.owner.Instance || s.phase == phaseIdle {
 		s.mu.Unlock()
 		return
@@ -200,6 +208,7 @@ func (s *Supervisor) stateLocked() gateway.DeviceState {
 	return gateway.DeviceState{
 		Owner: s.owner, Revision: s.revision,
 		Connected: s.connected, Since: s.since, Words: s.words, Stale: s.stale,
+		Clock: time.Since(s.began),
 	}
 }
 

@@ -83,6 +83,25 @@ func TestReclaimAfterTheRivalIsSilent(t *testing.T) {
 	})
 }
 
+func TestReclaimAtOnceWhenTheRivalLeaves(t *testing.T) {
+	script, _ := answering(model())
+	start(t, script, device.Options{Reclaim: 5 * time.Second}, func(r *rig) {
+		first := r.bus.Owner()
+		rival := gateway.Owner{Device: "oven", Instance: "rival", Term: first.Term + uint64(time.Hour/time.Microsecond)}
+		r.bus.Rival(rival)
+		r.bus.RivalLeaves(gateway.Owner{Device: "oven", Instance: "another", Term: rival.Term - 1})
+		after(time.Second)
+		if r.bus.Owner() != first {
+			t.Fatal("it came back although only another one left")
+		}
+		r.bus.RivalLeaves(rival)
+		after(time.Millisecond)
+		if own := r.bus.Owner(); own.Term <= rival.Term || !r.state().Connected {
+			t.Errorf("the owner is %s, state %+v", own, r.state())
+		}
+	})
+}
+
 // Nothing is kept for a bus that is away: when it is back, hubs get what is
 // true then.
 func TestBUS07NothingIsReplayed(t *testing.T) {

@@ -34,8 +34,7 @@ func (s *Supervisor) acceptPut(put *gateway.Put, answer func(*gateway.PutVerdict
 		answer(refusal)
 		return
 	}
-	now := time.Now()
-	p := &queued{Put: put, index: index, deadline: now.Add(budgetOf(put)), answer: answer}
+	p := &queued{Put: put, index: index, deadline: s.deadlineLocked(put), answer: answer}
 	superseded := s.queue.supersededBy(p)
 	if err := s.roomLocked(p, len(superseded)); err != nil {
 		refusal := s.verdictLocked(put, index, gateway.StageRefused, err, gateway.Value{})
@@ -89,8 +88,8 @@ func (s *Supervisor) admitLocked(put *gateway.Put) (index int, err *gateway.Erro
 		return index, err
 	case !s.connected:
 		return index, gateway.Errorf(gateway.KindNotConnected, "device %s is not connected: %s", s.name, s.words)
-	case put.Budget < 0:
-		return index, gateway.Errorf(gateway.KindExpired, "the budget ran out on the way to the driver")
+	case put.Budget < 0 || !time.Now().Before(s.deadlineLocked(put)):
+		return index, gateway.Errorf(gateway.KindExpired, "the budget ran out on the way to the driver; nothing was sent")
 	}
 	return index, nil
 }
@@ -112,6 +111,19 @@ func (s *Supervisor) roomLocked(p *queued, superseded int) *gateway.Error {
 		return gateway.Errorf(gateway.KindBusy, "%d puts wait for device %s already", waiting, s.name)
 	}
 	return nil
+}
+
+// deadlineLocked is when the budget of a put ends: counted from now, or earlier
+// if the put was held on its way here, as by a process or a bus that hung.
+func (s *Supervisor) deadlineLocked(put *gateway.Put) time.Time {
+	deadline := time.Now().Add(budgetOf(put))
+	if put.NotAfter == 0 {
+		return deadline
+	}
+	if told := s.began.Add(put.NotAfter); told.Before(deadline) {
+		return told
+	}
+	return deadline
 }
 
 func budgetOf(put *gateway.Put) time.Duration {
@@ -144,6 +156,7 @@ func (s *Supervisor) runPut(ctx context.Context, p *queued) error {
 		updates = append(updates, gateway.SampleUpdate{Index: uint32(p.index), Role: gateway.Setpoint, Sample: a.setpoint})
 	}
 	s.publishLocked(s.applyLocked(outcome.Readings, true, updates))
+	s.refreshedLocked(outcome.Readings, time.Now())
 	answer := s.replyLocked(p, outcome.Stage, outcome.Err, outcome.Result)
 	refresh := s.phase == phaseServing && outcome.Lost == nil && s.needsRefresh(p, &outcome)
 	s.mu.Unlock()

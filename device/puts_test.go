@@ -188,6 +188,35 @@ func TestWaitingPutExpiresAndIsNeverSent(t *testing.T) {
 	})
 }
 
+// A put that a hung process or bus held on its way counts by the owner's clock,
+// which the hub has learned from its states.
+func TestAPutThatWasHeldOnItsWayIsNotRun(t *testing.T) {
+	g := gated()
+	start(t, g.script, device.Options{Heartbeat: time.Second}, func(r *rig) {
+		after(10 * time.Second)
+		clock := r.state().Clock
+		if clock < 9*time.Second || clock > 10*time.Second {
+			t.Fatalf("after 10 s the owner's clock shows %v", clock)
+		}
+		send := func(notAfter time.Duration) <-chan *gateway.PutVerdict {
+			return r.bus.Send(&gateway.Put{
+				ID: gateway.PutID{Hub: 1, N: uint64(notAfter)}, To: r.bus.Owner(), NotAfter: notAfter,
+				PutRequest: gateway.PutRequest{Path: "oven.ramp", Value: gateway.Of(1.0), Budget: time.Minute},
+			})
+		}
+		r.check(r.verdict(send(clock-time.Second)), gateway.StageRefused, gateway.KindExpired)
+		blocking := r.put("oven.ramp", gateway.Of(2.0))
+		waiting := send(clock + 3*time.Second)
+		after(4 * time.Second)
+		r.check(r.verdict(waiting), gateway.StageAccepted, gateway.KindExpired)
+		g.open <- struct{}{}
+		r.check(r.verdict(blocking), gateway.StageAcknowledged, gateway.KindOK)
+		if got := g.floats(); !slices.Equal(got, []float64{2}) {
+			t.Errorf("sent %v", got)
+		}
+	})
+}
+
 // The budget of a put that was sent ends in an outcome that is not known, and
 // the device is asked for what it has; the put is not repeated (SD-41).
 func TestSD41UnknownOutcomeIsReadNotRepeated(t *testing.T) {

@@ -366,3 +366,25 @@ func TestStats(t *testing.T) {
 		}
 	})
 }
+
+// The read-back of a put says what a poll would have said, so puts in a row do
+// not make stale what they read.
+func TestAReadBackKeepsFresh(t *testing.T) {
+	m := model()
+	m.Polls = []device.Poll{{Period: time.Second, Indices: []int{temperature}}, {Period: time.Second, Indices: []int{ramp}}}
+	script, _ := answering(m)
+	script.OnPut = func(_ context.Context, index int, v gateway.Value) device.Outcome {
+		<-time.After(2 * time.Second)
+		return device.Outcome{Stage: gateway.StageVerified, Readings: []device.Reading{good(index, v)}}
+	}
+	start(t, script, device.Options{}, func(r *rig) {
+		after(5 * time.Second)
+		for i := range 4 {
+			r.request(gateway.PutRequest{Path: "oven.ramp", Value: gateway.Of(float64(i)), Urgent: true, Budget: time.Minute})
+		}
+		after(7 * time.Second)
+		if stale := r.state().Stale; !slices.Equal(stale, []uint32{temperature}) {
+			t.Errorf("stale %v, want what no put has read back", stale)
+		}
+	})
+}

@@ -89,7 +89,8 @@ type Supervisor struct {
 	mu       sync.Mutex
 	phase    phase
 	owner    gateway.Owner
-	lastTerm uint64 // the highest term seen, of any owner
+	began    time.Time // this ownership; its monotonic clock is the owner's
+	lastTerm uint64    // the highest term seen, of any owner
 	rival    gateway.Owner
 	attrs    []attribute
 	queue    putQueue
@@ -222,6 +223,7 @@ func (s *Supervisor) begin(cancelRun, cancelPuts context.CancelFunc) (gateway.Ow
 	start := uint64(max(now.UnixMicro(), 1))
 	s.lastTerm = max(start, s.lastTerm+1)
 	s.owner = gateway.Owner{Device: s.name, Instance: newInstance(), Term: s.lastTerm}
+	s.began = time.Now()
 	s.phase = phaseServing
 	s.busDown, s.busSince, s.missed = false, time.Time{}, false
 	s.connected, s.since, s.words = false, now.Round(0), "connecting"

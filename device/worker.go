@@ -171,6 +171,7 @@ func (s *Supervisor) refresh(ctx context.Context, index int) error {
 	}
 	s.mu.Lock()
 	s.publishLocked(s.applyLocked(readings, true, nil))
+	s.refreshedLocked(readings, time.Now())
 	s.mu.Unlock()
 	return err
 }

@@ -30,6 +30,7 @@ func (h *Hub) onAnnouncement(a *gateway.Announcement) {
 		h.counts.ignored.Add(1)
 		return
 	}
+	d.clock.read(a.Owner, a.State.Clock, h.now.Sub(h.began))
 	if d.announced && a.Revision < d.revision {
 		return
 	}

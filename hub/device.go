@@ -26,6 +26,8 @@ type device struct {
 	recovered time.Time // when the last loss ended
 	heard     time.Time // when the owner last spoke
 	heartbeat deadline
+	graced    bool // the heartbeat's deadline was moved since this process was held
+	clock     ownerClock
 }
 
 // A loss is why nothing that is known of a device counts as current. It ends
@@ -123,6 +125,7 @@ func (h *Hub) onDeviceState(s *gateway.DeviceState) {
 	if d == nil {
 		return
 	}
+	d.clock.read(s.Owner, s.Clock, h.now.Sub(h.began))
 	if s.Leaving {
 		d.state = *s
 		d.state.Stale = nil

@@ -59,6 +59,7 @@ type Hub struct {
 	bus   Bus
 	opts  Options
 	epoch uint64 // of cursors and put ids
+	began time.Time
 
 	table   table
 	puts    putTable
@@ -94,6 +95,7 @@ func New(bus Bus, opts Options) *Hub {
 		bus:     bus,
 		opts:    opts,
 		epoch:   rand.Uint64() | 1, // never 0
+		began:   time.Now(),
 		wake:    make(chan struct{}, 1),
 		ended:   make(chan struct{}),
 		devices: map[string]*device{},

@@ -110,6 +110,7 @@ func (s *session) send(r gateway.PutRequest, check func(*gateway.Descriptor, gat
 		r.Budget = atDriver
 		err = s.hub.bus.SendPut(&gateway.Put{
 			ID: gateway.PutID{Hub: s.hub.epoch, N: n}, To: device.Owner, PutRequest: r, Caller: s.caller,
+			NotAfter: e.device.clock.at(device.Owner, time.Since(s.hub.began)+atDriver),
 		})
 	}
 	if err != nil && s.hub.puts.complete(n, gateway.Verdict{}) {

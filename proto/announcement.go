@@ -3,6 +3,7 @@ package proto
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -213,6 +214,7 @@ func (w *writer) stateFields(s *gateway.DeviceState) {
 		w.end(packed)
 	}
 	w.bool(7, s.Leaving)
+	w.varint(8, uint64(s.Clock))
 }
 
 // DeviceState decodes a DeviceState.
@@ -253,6 +255,8 @@ func (d *Decoder) stateFields(b []byte, s *gateway.DeviceState) error {
 			s.Stale = append(s.Stale, r.index())
 		case 7<<3 | varintType:
 			s.Leaving = r.bool()
+		case 8<<3 | varintType:
+			s.Clock = time.Duration(r.varint())
 		default:
 			r.skip(key)
 		}

@@ -117,7 +117,7 @@ func announcements() []*gateway.Announcement {
 func deviceStates() []*gateway.DeviceState {
 	return []*gateway.DeviceState{
 		{Owner: owner},
-		{Owner: owner, Revision: 1, Connected: true, Since: noon, Words: "ok", Stale: []uint32{1, 300}, Leaving: true},
+		{Owner: owner, Revision: 1, Connected: true, Since: noon, Words: "ok", Stale: []uint32{1, 300}, Leaving: true, Clock: 90 * time.Second},
 	}
 }
 
@@ -127,7 +127,8 @@ func puts() []*gateway.Put {
 		PutRequest: gateway.PutRequest{
 			Path: "oven.r1.start", Value: gateway.Of(int32(10)), Budget: gateway.MaxBudget, Mode: gateway.Latest, Urgent: true,
 		},
-		Caller: gateway.Caller{Identity: "anna", Protocol: "rest", Peer: "127.0.0.1:4711", Correlation: "c-1"},
+		Caller:   gateway.Caller{Identity: "anna", Protocol: "rest", Peer: "127.0.0.1:4711", Correlation: "c-1"},
+		NotAfter: 91 * time.Second,
 	}}
 	for i, v := range values() {
 		all = append(all, &gateway.Put{

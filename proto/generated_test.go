@@ -194,6 +194,7 @@ func pbDeviceState(s *gateway.DeviceState) *pb.DeviceState {
 	return &pb.DeviceState{
 		Owner: pbOwner(s.Owner), Revision: s.Revision, Connected: s.Connected, SinceNs: pbTime(s.Since),
 		Words: s.Words, Stale: s.Stale, Leaving: s.Leaving,
+		ClockNs: int64(s.Clock),
 	}
 }
 
@@ -201,6 +202,7 @@ func pbPut(p *gateway.Put) *pb.Put {
 	to := &pb.Put{
 		Id: pbPutID(p.ID), To: pbOwner(p.To), Path: string(p.Path), Value: pbValue(p.Value),
 		BudgetNs: int64(p.Budget), Mode: pb.Mode(p.Mode), Urgent: p.Urgent,
+		NotAfterNs: int64(p.NotAfter),
 	}
 	if c := p.Caller; c != (gateway.Caller{}) {
 		to.Caller = &pb.Caller{Identity: c.Identity, Protocol: c.Protocol, Peer: c.Peer, Correlation: c.Correlation}

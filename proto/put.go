@@ -19,6 +19,7 @@ func AppendPut(dst []byte, p *gateway.Put) ([]byte, error) {
 	w.varint(6, uint64(p.Mode))
 	w.bool(7, p.Urgent)
 	w.caller(8, &p.Caller)
+	w.varint(9, uint64(p.NotAfter))
 	return w.b, w.err
 }
 
@@ -49,6 +50,8 @@ func (d *Decoder) Put(b []byte) (*gateway.Put, error) {
 			p.Urgent = r.bool()
 		case 8<<3 | lenType:
 			r.fail(d.caller(r.bytes(), &p.Caller))
+		case 9<<3 | varintType:
+			p.NotAfter = time.Duration(r.varint())
 		default:
 			r.skip(key)
 		}

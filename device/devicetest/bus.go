@@ -103,7 +103,12 @@ func (b *Bus) Describe() { b.call(func(h device.Handler) { h.HandleDescribe() })
 
 // Rival lets another owner speak.
 func (b *Bus) Rival(owner gateway.Owner) {
-	b.call(func(h device.Handler) { h.HandleRival(owner) })
+	b.call(func(h device.Handler) { h.HandleRival(owner, false) })
+}
+
+// RivalLeaves lets another owner say that it will not speak again.
+func (b *Bus) RivalLeaves(owner gateway.Owner) {
+	b.call(func(h device.Handler) { h.HandleRival(owner, true) })
 }
 
 func (b *Bus) call(f func(device.Handler)) bool {

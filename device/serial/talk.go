@@ -68,8 +68,8 @@ func (t *talk) send(request []byte) (sent bool, err error) {
 		}
 	}
 	t.out = append(append(t.out[:0], request...), t.plan.outTerminator...)
-	n, err := t.conn.Write(t.out)
 	t.sync.sentAt = time.Now()
+	n, err := t.conn.Write(t.out)
 	return n > 0, err
 }
 
@@ -136,8 +136,13 @@ func (t *talk) next(deadline time.Time) ([]byte, error) {
 			t.in.reset()
 			t.stale = false
 		}
+		late := at.After(until)
 		s.lastAt = at
 		t.in.add(t.chunk[:n])
+		if late && !begun {
+			t.stale = true
+			return nil, errNothing
+		}
 	}
 }
 

@@ -98,8 +98,8 @@ func (h *brokerHandler) HandlePut(p *gateway.Put, answer func(*gateway.PutVerdic
 	h.device.HandlePut(p)
 }
 
-func (h *brokerHandler) HandleDescribe()           { h.device.Announce() }
-func (h *brokerHandler) HandleRival(gateway.Owner) {}
+func (h *brokerHandler) HandleDescribe()                 { h.device.Announce() }
+func (h *brokerHandler) HandleRival(gateway.Owner, bool) {}
 
 func (h *brokerHandler) HandleBus(s gateway.BusState) {
 	if s.Connected {

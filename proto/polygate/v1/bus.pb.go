@@ -456,7 +456,9 @@ type DeviceState struct {
 	// The indices of attributes whose polls are overdue, rising.
 	Stale []uint32 `protobuf:"varint,6,rep,packed,name=stale,proto3" json:"stale,omitempty"`
 	// This owner has stopped and will not speak again.
-	Leaving       bool `protobuf:"varint,7,opt,name=leaving,proto3" json:"leaving,omitempty"`
+	Leaving bool `protobuf:"varint,7,opt,name=leaving,proto3" json:"leaving,omitempty"`
+	// How long ago the owner began, by its own monotonic clock, when it said this.
+	ClockNs       int64 `protobuf:"varint,8,opt,name=clock_ns,json=clockNs,proto3" json:"clock_ns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -540,6 +542,13 @@ func (x *DeviceState) GetLeaving() bool {
 	return false
 }
 
+func (x *DeviceState) GetClockNs() int64 {
+	if x != nil {
+		return x.ClockNs
+	}
+	return 0
+}
+
 // Put (request on subject put.<device>.<instance>) is a put on its way to the
 // owner of its device, which replies with a PutVerdict.
 type Put struct {
@@ -553,8 +562,11 @@ type Put struct {
 	BudgetNs int64 `protobuf:"varint,5,opt,name=budget_ns,json=budgetNs,proto3" json:"budget_ns,omitempty"`
 	Mode     Mode  `protobuf:"varint,6,opt,name=mode,proto3,enum=polygate.v1.Mode" json:"mode,omitempty"`
 	// Goes before all others of the device.
-	Urgent        bool    `protobuf:"varint,7,opt,name=urgent,proto3" json:"urgent,omitempty"`
-	Caller        *Caller `protobuf:"bytes,8,opt,name=caller,proto3" json:"caller,omitempty"`
+	Urgent bool    `protobuf:"varint,7,opt,name=urgent,proto3" json:"urgent,omitempty"`
+	Caller *Caller `protobuf:"bytes,8,opt,name=caller,proto3" json:"caller,omitempty"`
+	// When the budget ends, by the clock of the owner's clock_ns; 0 if that is
+	// not known.
+	NotAfterNs    int64 `protobuf:"varint,9,opt,name=not_after_ns,json=notAfterNs,proto3" json:"not_after_ns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -643,6 +655,13 @@ func (x *Put) GetCaller() *Caller {
 		return x.Caller
 	}
 	return nil
+}
+
+func (x *Put) GetNotAfterNs() int64 {
+	if x != nil {
+		return x.NotAfterNs
+	}
+	return 0
 }
 
 // PutVerdict (reply to a Put) is a verdict on its way back to the hub. The
@@ -797,7 +816,7 @@ const file_polygate_v1_bus_proto_rawDesc = "" +
 	"descriptor\x18\x01 \x01(\v2\x17.polygate.v1.DescriptorR\n" +
 	"descriptor\x12/\n" +
 	"\breadback\x18\x02 \x01(\v2\x13.polygate.v1.SampleR\breadback\x12/\n" +
-	"\bsetpoint\x18\x03 \x01(\v2\x13.polygate.v1.SampleR\bsetpoint\"\xd2\x01\n" +
+	"\bsetpoint\x18\x03 \x01(\v2\x13.polygate.v1.SampleR\bsetpoint\"\xed\x01\n" +
 	"\vDeviceState\x12(\n" +
 	"\x05owner\x18\x01 \x01(\v2\x12.polygate.v1.OwnerR\x05owner\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x12\x1c\n" +
@@ -805,7 +824,8 @@ const file_polygate_v1_bus_proto_rawDesc = "" +
 	"\bsince_ns\x18\x04 \x01(\x10R\asinceNs\x12\x14\n" +
 	"\x05words\x18\x05 \x01(\tR\x05words\x12\x14\n" +
 	"\x05stale\x18\x06 \x03(\rR\x05stale\x12\x18\n" +
-	"\aleaving\x18\a \x01(\bR\aleaving\"\x94\x02\n" +
+	"\aleaving\x18\a \x01(\bR\aleaving\x12\x19\n" +
+	"\bclock_ns\x18\b \x01(\x03R\aclockNs\"\xb6\x02\n" +
 	"\x03Put\x12\"\n" +
 	"\x02id\x18\x01 \x01(\v2\x12.polygate.v1.PutIDR\x02id\x12\"\n" +
 	"\x02to\x18\x02 \x01(\v2\x12.polygate.v1.OwnerR\x02to\x12\x12\n" +
@@ -814,7 +834,9 @@ const file_polygate_v1_bus_proto_rawDesc = "" +
 	"\tbudget_ns\x18\x05 \x01(\x03R\bbudgetNs\x12%\n" +
 	"\x04mode\x18\x06 \x01(\x0e2\x11.polygate.v1.ModeR\x04mode\x12\x16\n" +
 	"\x06urgent\x18\a \x01(\bR\x06urgent\x12+\n" +
-	"\x06caller\x18\b \x01(\v2\x13.polygate.v1.CallerR\x06caller\"\xbc\x01\n" +
+	"\x06caller\x18\b \x01(\v2\x13.polygate.v1.CallerR\x06caller\x12 \n" +
+	"\fnot_after_ns\x18\t \x01(\x03R\n" +
+	"notAfterNs\"\xbc\x01\n" +
 	"\n" +
 	"PutVerdict\x12(\n" +
 	"\x05owner\x18\x01 \x01(\v2\x12.polygate.v1.OwnerR\x05owner\x12\"\n" +
