@@ -16,11 +16,14 @@ import (
 type codec struct {
 	typ     gateway.Type // without control limits, which only puts have to keep
 	element gateway.Type // typ itself, or that of one element of an array
-	scaled  bool
-	scale   float64
-	offset  float64
-	special []special
-	states  []rawState
+	// signBits is how many bits a number has whose topmost is its sign; 0 where
+	// the kind tells.
+	signBits int
+	scaled   bool
+	scale    float64
+	offset   float64
+	special  []special
+	states   []rawState
 }
 
 // A rawState is the instrument's own name of an enum's state.
@@ -94,6 +97,9 @@ func (c *codec) decodeScalar(field *stream.Field, read stream.Value) (gateway.Va
 	if read.Kind() == stream.KindText {
 		return c.decodeText(read.Text())
 	}
+	if c.signBits > 0 && isBitPattern(field.Verb) {
+		read = read.SignExtend(c.signBits)
+	}
 	if f, ok := read.Float64(); ok {
 		for i := range c.special {
 			s := &c.special[i]
@@ -102,7 +108,7 @@ func (c *codec) decodeScalar(field *stream.Field, read stream.Value) (gateway.Va
 			}
 		}
 		if c.scaled {
-			return c.checked(c.element.FromFloat(f*c.scale + c.offset))
+			return c.checked(c.element.FromFloat(c.fromDevice(f)))
 		}
 	}
 	switch {
@@ -127,6 +133,18 @@ func (c *codec) decodeScalar(field *stream.Field, read stream.Value) (gateway.Va
 	n, _ := read.Uint64()
 	return c.checked(c.element.FromUint(n))
 }
+
+// fromDevice applies scale and offset. A scale of 0.1 divides by 10: 3 times
+// 0.1 would be 0.30000000000000004.
+func (c *codec) fromDevice(f float64) float64 {
+	if by := math.Round(1 / c.scale); by != 0 && 1/by == c.scale {
+		return f/by + c.offset
+	}
+	return f*c.scale + c.offset
+}
+
+// toDevice is the inverse of fromDevice.
+func (c *codec) toDevice(f float64) float64 { return (f - c.offset) / c.scale }
 
 // isBitPattern tells converters that read bits, which a signed type takes as
 // two's complement, from those that read decimal numbers.
@@ -219,7 +237,7 @@ func (c *codec) encodeScalar(field *stream.Field, v gateway.Value) (stream.Value
 		}
 		return stream.Enum(s.number), nil
 	case c.scaled:
-		f := (v.Float() - c.offset) / c.scale
+		f := c.toDevice(v.Float())
 		if field.Kind == stream.KindFloat {
 			return stream.Float(f), nil
 		}

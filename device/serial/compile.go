@@ -22,6 +22,7 @@ type plan struct {
 	ignore    []*stream.Format
 	refusals  []*stream.Format
 
+	before        []step // what is sent in front of each exchange and write
 	in            framing
 	outTerminator []byte
 
@@ -32,6 +33,7 @@ type plan struct {
 
 // An exchange is a request and what is read out of its reply.
 type exchange struct {
+	before  []step // that the instrument wants first; they take no value
 	request []byte // without its terminator
 	targets []target
 	indices []int // of the attributes that it refreshes, rising
@@ -156,7 +158,10 @@ func (k *compiler) line() {
 		p.model.Info.Annotations = map[string]string{describe.AnnotationCAPrefix: c.CA.Prefix}
 	}
 	p.outTerminator = k.terminator(c.OutTerminator, "out_terminator")
-	p.in = framing{terminator: k.terminator(c.InTerminator, "in_terminator"), check: c.CheckBytes, length: c.ReplyLength}
+	p.in = framing{
+		terminator: k.terminator(c.InTerminator, "in_terminator"), check: c.CheckBytes, length: c.ReplyLength,
+		lone: literal(c.LoneBytes, "a reply of one byte", k.root.In("lone_bytes")),
+	}
 	k.framing()
 	if c.Terminator == nil && c.InTerminator == nil && c.ReplyLength == 0 {
 		k.root.Warnf(`no terminator is set: a reply ends when the line is silent. Most instruments want terminator: "\r\n"; write in_terminator: "" if this is meant`)
@@ -171,6 +176,7 @@ func (k *compiler) line() {
 	default:
 		k.root.In("decimal").Errorf(`%q is no decimal point: "." and "," are`, c.Decimal)
 	}
+	p.before = k.steps(c.Before.fill(c.replacer("").Replace), nil, nil, &Attribute{}, k.root.In("before"), k.root.In("before"))
 	for i, text := range c.Ignore {
 		p.ignore = append(p.ignore, k.pattern(text, k.root.In("ignore", fmt.Sprint(i)))...)
 	}
@@ -249,17 +255,28 @@ func (k *compiler) add(d gateway.Descriptor, name string, it item, at describe.P
 	k.plan.items = append(k.plan.items, it)
 }
 
-// request returns the exchange of a request, the same for the same bytes.
-func (k *compiler) request(text string, at describe.Place) *exchange {
-	b := literal(text, "a query", at)
-	if b == nil && text != "" {
+// request returns the exchange of a read, the same for the same steps.
+func (k *compiler) request(read Steps, at describe.Place) *exchange {
+	last := len(read) - 1
+	here := at
+	if last > 0 {
+		here = at.In(fmt.Sprint(last))
+	}
+	asks := &read[last]
+	if asks.Send == "" || asks.Reply != nil || asks.Wait != 0 {
+		here.Errorf("what asks for the value is only sent: its reply stands in reply, and there is no wait")
 		return nil
 	}
-	k.checkTerminator(b, at)
-	x := k.requests[string(b)]
+	b := literal(asks.Send, "a query", here)
+	if b == nil {
+		return nil
+	}
+	k.checkTerminator(b, here)
+	key := read.key()
+	x := k.requests[key]
 	if x == nil {
-		x = &exchange{request: b}
-		k.requests[string(b)] = x
+		x = &exchange{request: b, before: slices.Concat(k.plan.before, k.steps(read[:last], nil, nil, &Attribute{}, at, at))}
+		k.requests[key] = x
 		k.plan.exchanges = append(k.plan.exchanges, x)
 	}
 	return x

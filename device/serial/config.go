@@ -33,6 +33,10 @@ type Config struct {
 	// have no terminator. A pause of the read timeout begins another reply.
 	ReplyLength int `yaml:"reply_length" json:"reply_length,omitempty"`
 
+	// LoneBytes are bytes that are a whole reply by themselves where one would
+	// begin, with no terminator behind them: '\x06\x15' for ACK and NAK.
+	LoneBytes string `yaml:"lone_bytes" json:"lone_bytes,omitempty"`
+
 	// ReplyTimeout is how long a reply may take to begin (default 1s),
 	// ReadTimeout how long it may pause once it has begun (default 100ms).
 	ReplyTimeout time.Duration `yaml:"reply_timeout" json:"reply_timeout,omitempty"`
@@ -43,6 +47,11 @@ type Config struct {
 	// WriteDelay is the shortest pause between the end of one exchange and the
 	// next request, for instruments that need to catch their breath.
 	WriteDelay time.Duration `yaml:"write_delay" json:"write_delay,omitempty"`
+
+	// Before is sent in front of every read and write, with nothing of anybody
+	// else between: on a line with several instruments that all listen, such as
+	// {send: "ADR {address}", reply: OK}.
+	Before Steps `yaml:"before" json:"before,omitempty"`
 
 	// Decimal is the decimal point in replies: "." or ",". Requests always
 	// have a point.
@@ -73,9 +82,10 @@ type Attribute struct {
 	describe.Attribute `yaml:",inline"`
 
 	// Read is the request that asks for the value and Reply the format of the
-	// answer. Attributes with the same request are read in one exchange, in
+	// answer. Where the instrument wants a handshake, Read is several steps of
+	// which the last one is that request. Attributes with the same request are read in one exchange, in
 	// which all replies must match.
-	Read  string `yaml:"read" json:"read,omitempty"`
+	Read  Steps  `yaml:"read" json:"read,omitempty"`
 	Reply string `yaml:"reply" json:"reply,omitempty"`
 	// Poll is how often it is read; without it the value is read on connect
 	// and after a put.
@@ -106,6 +116,10 @@ type Attribute struct {
 	// The attribute's value is Scale times the instrument's number plus Offset.
 	Scale  describe.Number `yaml:"scale" json:"scale,omitempty"`
 	Offset describe.Number `yaml:"offset" json:"offset,omitempty"`
+	// SignBits makes a number of so many bits, written as hexadecimal digits or
+	// as bytes, negative where its topmost bit is set, before scale and offset.
+	// A signed attribute without these needs it not.
+	SignBits int `yaml:"sign_bits" json:"sign_bits,omitempty"`
 	// Special are replies that stand for no ordinary value.
 	Special []Special `yaml:"special" json:"special,omitempty"`
 }
@@ -146,7 +160,7 @@ type Command struct {
 // in the order of its converters. They have no read and no reply of their own.
 // With listen in the place of read it is a line that comes unasked.
 type Query struct {
-	Read   string        `yaml:"read" json:"read,omitempty"`
+	Read   Steps         `yaml:"read" json:"read,omitempty"`
 	Listen string        `yaml:"listen" json:"listen,omitempty"`
 	Reply  string        `yaml:"reply" json:"reply,omitempty"`
 	Values []string      `yaml:"values" json:"values"`

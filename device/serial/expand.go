@@ -61,7 +61,7 @@ func (c *Config) replacer(index string) *strings.Replacer {
 }
 
 func (a Attribute) fill(fill func(string) string) Attribute {
-	a.Read, a.Reply, a.Listen = fill(a.Read), fill(a.Reply), fill(a.Listen)
+	a.Read, a.Reply, a.Listen = a.Read.fill(fill), fill(a.Reply), fill(a.Listen)
 	a.Description, a.CA.Name = fill(a.Description), fill(a.CA.Name)
 	a.Write, a.Cleanup = a.Write.fill(fill), a.Cleanup.fill(fill)
 	a.WriteReply = fillPointer(a.WriteReply, fill)
@@ -76,7 +76,7 @@ func (x Command) fill(fill func(string) string) Command {
 }
 
 func (q Query) fill(fill func(string) string) Query {
-	q.Read, q.Reply, q.Listen = fill(q.Read), fill(q.Reply), fill(q.Listen)
+	q.Read, q.Reply, q.Listen = q.Read.fill(fill), fill(q.Reply), fill(q.Listen)
 	return q
 }
 

@@ -6,11 +6,13 @@ import "bytes"
 const maxFrame = 1 << 20
 
 // A framing is how lines end: with a terminator and so many check bytes behind
-// it, after a fixed length, or, if it is zero, in silence.
+// it, after a fixed length, or, if it is zero, in silence; and which bytes are a
+// line where one would begin.
 type framing struct {
 	terminator []byte
 	check      int
 	length     int
+	lone       []byte // bytes that are a line by themselves
 }
 
 // silence reports whether only silence ends a line.
@@ -39,6 +41,11 @@ func (f *framer) add(piece []byte) {
 // bytes follow that. It is valid until the next add.
 func (f *framer) next() (line []byte, ok bool) {
 	switch {
+	case len(f.rest()) > 0 && bytes.IndexByte(f.lone, f.rest()[0]) >= 0:
+		line = f.rest()[:1]
+		f.start++
+		f.scanned = f.start
+		return line, true
 	case f.silence():
 		return nil, false
 	case f.length > 0:

@@ -40,6 +40,7 @@ func TestFramerSplitAtEveryByte(t *testing.T) {
 		{"terminator that overlaps itself", ends("abab"), "xababab", []string{"x"}, "ab"},
 		{"no terminator", framing{}, "abc", nil, "abc"},
 		{"check bytes behind the terminator", framing{terminator: []byte("\x03"), check: 2}, "a\x03\x03\x03b\x03cdx", []string{"a\x03\x03\x03", "b\x03cd"}, "x"},
+		{"bytes that are lines", framing{terminator: []byte("\x03"), check: 1, lone: []byte("\x06\x15")}, "\x06\x15\x02a\x06\x03\x06\x06\x02", []string{"\x06", "\x15", "\x02a\x06\x03\x06", "\x06"}, "\x02"},
 		{"fixed length", framing{length: 3}, "abcdefg", []string{"abc", "def"}, "g"},
 	}
 	for _, test := range tests {

@@ -20,7 +20,7 @@ func (k *compiler) attribute(e *entry[Attribute]) {
 	d := a.Build(k.device+"."+e.name, a.Poll, at)
 	it := item{codec: k.codec(a, &d.Type, at)}
 	index := len(k.plan.items)
-	if a.Read != "" {
+	if len(a.Read) > 0 {
 		it.exchange = k.request(a.Read, at.In("read"))
 		if f := k.format(a.Reply, a, stream.In, at.In("reply")); f != nil && it.exchange != nil {
 			it.fed = k.feedOne(it.exchange, f, it.codec, index, a.Poll, a.MaxAge, at.In("reply"))
@@ -74,7 +74,7 @@ func (k *compiler) access(a *Attribute, d *gateway.Descriptor, at describe.Place
 	if !d.CanWrite() && len(a.Write) > 0 {
 		at.In("write").Errorf("access r cannot be written; with write, access is w or rw")
 	}
-	if !d.CanRead() && a.Read != "" {
+	if !d.CanRead() && len(a.Read) > 0 {
 		at.In("read").Errorf("access w is never read; with read, access is r or rw")
 	}
 	if d.Access != gateway.AccessReadWrite && a.OnConnect != "" {
@@ -89,7 +89,7 @@ func (k *compiler) unread(e *entry[Attribute]) {
 		return
 	}
 	d, it := &k.plan.model.Attributes[index], &k.plan.items[index]
-	if d.CanRead() && !it.fed && e.what.Read == "" && e.what.Listen == "" {
+	if d.CanRead() && !it.fed && len(e.what.Read) == 0 && e.what.Listen == "" {
 		e.at.Errorf("nothing reads it: it needs read and reply, listen, or a place in the values of a query")
 	}
 	if it.exchange != nil && d.Poll == 0 {
@@ -137,7 +137,7 @@ func (k *compiler) feedOne(x *exchange, f *stream.Format, c *codec, index int, p
 
 // codec compiles how values of a type look to the instrument.
 func (k *compiler) codec(a *Attribute, t *gateway.Type, at describe.Place) *codec {
-	c := &codec{typ: *t, scale: a.Scale.Or(1), offset: a.Offset.Or(0), scaled: a.Scale.Set || a.Offset.Set}
+	c := &codec{typ: *t, signBits: a.SignBits, scale: a.Scale.Or(1), offset: a.Offset.Or(0), scaled: a.Scale.Set || a.Offset.Set}
 	c.typ.Control = gateway.Range{}
 	c.element = c.typ
 	c.element.Shape = nil
@@ -146,6 +146,9 @@ func (k *compiler) codec(a *Attribute, t *gateway.Type, at describe.Place) *code
 	}
 	if c.scale == 0 || math.IsNaN(c.scale) || math.IsInf(c.scale, 0) || math.IsNaN(c.offset) || math.IsInf(c.offset, 0) {
 		at.In("scale").Errorf("scale %v and offset %v make no number", c.scale, c.offset)
+	}
+	if a.SignBits < 0 || a.SignBits > 64 || a.SignBits > 0 && !t.Kind.IsNumber() && t.Kind != gateway.NoKind {
+		at.In("sign_bits").Errorf("%d: want the 1 to 64 bits of a number", a.SignBits)
 	}
 	c.states = rawStates(t.States, func(i int, raw string) string {
 		return string(literal(raw, "a raw value", at.In("states", fmt.Sprint(i), "raw")))
@@ -209,7 +212,7 @@ func (k *compiler) query(e *entry[Query]) {
 		text, key = q.Listen, "listen"
 		k.listens(at.In(key))
 	}
-	if (q.Read == "") == (q.Listen == "") {
+	if (len(q.Read) == 0) == (q.Listen == "") {
 		at.Errorf("a query has either read and reply, or listen")
 		return
 	}
@@ -223,7 +226,7 @@ func (k *compiler) query(e *entry[Query]) {
 		return
 	}
 	var x *exchange
-	if q.Read != "" {
+	if len(q.Read) > 0 {
 		if x = k.request(q.Read, at.In("read")); x == nil {
 			return
 		}

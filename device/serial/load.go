@@ -30,7 +30,23 @@ func (p *plan) exchangeTime(x *exchange, byteTime time.Duration) time.Duration {
 	if p.in.silence() {
 		t += p.readTimeout // Only silence tells that the reply is complete.
 	}
+	for i := range x.before {
+		t += p.stepTime(&x.before[i], byteTime)
+	}
 	return t
+}
+
+// stepTime is how long a step that takes no value keeps the line busy.
+func (p *plan) stepTime(s *step, byteTime time.Duration) time.Duration {
+	n := 0
+	if s.format != nil {
+		n = s.format.TypicalLength(0) + len(p.outTerminator)
+	}
+	if s.reply == nil {
+		return time.Duration(n)*byteTime + s.wait
+	}
+	n += s.reply.TypicalLength(0) + len(p.in.terminator)
+	return time.Duration(n)*byteTime + turnaround + s.wait
 }
 
 // replyBytes is how long a reply is, terminators included.

@@ -136,8 +136,11 @@ func (p *putting) encode(w *write, v gateway.Value, terminator []byte) error {
 // put takes the steps, and reads back. Its error is the line's or the
 // context's; everything else is in the outcome.
 func (t *talk) put(w *write, p *putting) error {
-	if w.expectsReply() {
+	if w.expectsReply() || len(t.plan.before) > 0 {
 		a, err := t.resync("", p.item.exchange)
+		if err == nil && a.ok() {
+			a, err = t.takeAll(t.plan.before)
+		}
 		if err != nil {
 			return err
 		}
@@ -282,25 +285,7 @@ func compared(reply *stream.Format, written []stream.Value) []stream.Value {
 // What it answers does not matter any more.
 func (t *talk) cleanup(w *write) {
 	for i := range w.cleanup {
-		s := &w.cleanup[i]
-		if s.format != nil {
-			request, err := s.format.Append(nil)
-			if err != nil {
-				return
-			}
-			if _, err := t.send(request); err != nil {
-				return
-			}
-			if s.reply != nil {
-				if _, err := t.await(request, "", func(line []byte) error {
-					_, err := s.reply.Match(line)
-					return err
-				}); err != nil {
-					return
-				}
-			}
-		}
-		if s.wait > 0 && wait(t.ctx, s.wait) != nil {
+		if _, err := t.take(&w.cleanup[i]); err != nil {
 			return
 		}
 	}
@@ -310,6 +295,9 @@ func (t *talk) cleanup(w *write) {
 func (t *talk) readBack(w *write, p *putting) error {
 	x := p.item.exchange
 	a, err := t.resync(x.leading, x)
+	if err == nil && a.ok() {
+		a, err = t.ask(x)
+	}
 	if err != nil {
 		return p.unverified(w, err)
 	}
@@ -317,9 +305,6 @@ func (t *talk) readBack(w *write, p *putting) error {
 		p.outcome.Readings = x.failed(a.fault, a.at, nil)
 		p.notRead(w, a.fault.Text)
 		return nil
-	}
-	if _, err := t.send(x.request); err != nil {
-		return p.unverified(w, err)
 	}
 	p.outcome.Readings, a, err = t.readReply(x, nil)
 	if err == nil && a.refused && !w.expectsReply() {

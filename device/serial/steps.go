@@ -1,6 +1,8 @@
 package serial
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v4"
@@ -36,4 +38,68 @@ func (s *Step) UnmarshalYAML(n *yaml.Node) error {
 	}
 	type plain Step
 	return n.Load((*plain)(s))
+}
+
+// key tells different steps apart.
+func (s Steps) key() string {
+	var b strings.Builder
+	for i := range s {
+		reply := ""
+		if s[i].Reply != nil {
+			reply = *s[i].Reply
+		}
+		fmt.Fprintf(&b, "%q %q %v\n", s[i].Send, reply, s[i].Wait)
+	}
+	return b.String()
+}
+
+// take sends a step that takes no value, and waits for what belongs to it. The
+// answer's fault is set if the reply is not the one that is wanted. The error
+// is the line's or the context's.
+func (t *talk) take(s *step) (answer, error) {
+	var request []byte
+	if s.format != nil {
+		var err error
+		if request, err = s.format.Append(nil); err != nil {
+			return answer{}, err
+		}
+		if _, err := t.send(request); err != nil {
+			return answer{}, err
+		}
+	}
+	var a answer
+	if s.reply != nil {
+		var err error
+		if a, err = t.await(request, "", func(line []byte) error {
+			_, err := s.reply.Match(line)
+			return err
+		}); err != nil {
+			return a, err
+		}
+	}
+	if s.wait > 0 {
+		return a, wait(t.ctx, s.wait)
+	}
+	return a, nil
+}
+
+// takeAll takes steps until one is not answered as it should be.
+func (t *talk) takeAll(steps []step) (answer, error) {
+	for i := range steps {
+		if a, err := t.take(&steps[i]); err != nil || !a.ok() {
+			return a, err
+		}
+	}
+	return answer{}, nil
+}
+
+// ask takes the steps of an exchange up to its request, whose reply is then
+// still to come.
+func (t *talk) ask(x *exchange) (answer, error) {
+	a, err := t.takeAll(x.before)
+	if err != nil || !a.ok() {
+		return a, err
+	}
+	_, err = t.send(x.request)
+	return answer{}, err
 }

@@ -102,8 +102,8 @@ func (t *talk) resync(lead string, probe *exchange) (answer, error) {
 		s.inStep()
 		return answer{}, nil
 	}
-	if _, err := t.send(probe.request); err != nil {
-		return answer{}, err
+	if a, err := t.ask(probe); err != nil || !a.ok() {
+		return a, err
 	}
 	line, err := t.next(s.sentAt.Add(t.plan.replyTimeout))
 	switch {
@@ -169,7 +169,7 @@ func (t *talk) drain(until func() time.Time) (answer, error) {
 func (t *talk) query(x *exchange, into []reading) ([]reading, error) {
 	a, err := t.resync(x.leading, x)
 	if err == nil && a.ok() {
-		if _, err = t.send(x.request); err == nil {
+		if a, err = t.ask(x); err == nil && a.ok() {
 			into, _, err = t.readReply(x, into)
 			return into, err
 		}

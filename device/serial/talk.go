@@ -37,15 +37,20 @@ func (t *talk) begin() {
 
 // end gives the lines that nobody asked for to those who listen.
 func (t *talk) end() {
+	t.leftOver()
+	t.session.talking = false
+	t.sync.ended = time.Now()
+}
+
+// leftOver is for lines that have come and were not waited for.
+func (t *talk) leftOver() {
 	for {
 		line, ok := t.in.next()
 		if !ok {
-			break
+			return
 		}
 		t.unsolicited(line)
 	}
-	t.session.talking = false
-	t.sync.ended = time.Now()
 }
 
 // unsolicited is for lines that are not the reply. Another device on the line
@@ -67,6 +72,9 @@ func (t *talk) send(request []byte) (sent bool, err error) {
 			return false, err
 		}
 	}
+	// What has come by now is not the reply to this.
+	t.leftOver()
+	t.stale = len(t.in.rest()) > 0
 	t.out = append(append(t.out[:0], request...), t.plan.outTerminator...)
 	t.sync.sentAt = time.Now()
 	n, err := t.conn.Write(t.out)
