@@ -3,7 +3,6 @@
 package rpc
 
 import (
-	"fmt"
 	"slices"
 	"sync/atomic"
 	"syscall"
@@ -23,9 +22,19 @@ import (
 // kernel included, beside bare grpc-go streams of the same batches in turn: one
 // that sends generated messages, and one that sends bytes that are ready.
 func BenchmarkWatch(b *testing.B) {
-	for _, size := range []int{1, 10, 100, 500} {
-		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
-			events := benchEvents(size)
+	for _, x := range []struct {
+		name     string
+		events   []gateway.Event
+		messages int // that a lane sends in its turn
+	}{
+		{"batch=1", benchEvents(1), 20000},
+		{"batch=10", benchEvents(10), 2000},
+		{"batch=100", benchEvents(100), 200},
+		{"batch=500", benchEvents(500), 40},
+		{"wave", []gateway.Event{*waveEvent(1)}, 2000},
+	} {
+		b.Run(x.name, func(b *testing.B) {
+			events := x.events
 			generated := message(b, events)
 			ready, err := proto.Marshal(generated)
 			if err != nil {
@@ -38,12 +47,11 @@ func BenchmarkWatch(b *testing.B) {
 			stream := <-view.opened
 			lanes := []lane{
 				{name: "ours", send: stream.run, receive: receive},
-				bareLane(b, "generated", generated), bareLane(b, "ready", &frame{body: ready}),
+				bareLane(b, "generated", generated), bareLane(b, "ready", frame{ready}),
 			}
-			const samples = 20000 // a lane sends in its turn
 			for range b.N {
 				for i := range lanes {
-					lanes[i].turn(b, samples/size, samples)
+					lanes[i].turn(b, x.messages, len(events)*x.messages)
 				}
 			}
 			ours := lanes[0].median()
@@ -131,35 +139,17 @@ func (s *floodStream) Take(buf []gateway.Event) []gateway.Event {
 	return append(buf, s.events...)
 }
 
-// benchEvents are n samples of n attributes, as counters make them.
-func benchEvents(n int) []gateway.Event {
-	events := make([]gateway.Event, n)
-	now := time.Now()
-	for i := range events {
-		d := &gateway.Descriptor{Path: gateway.Path(fmt.Sprintf("TEST.CALC%05d", i)), Access: gateway.AccessRead, Type: gateway.Type{Kind: gateway.Float64}}
-		s := &gateway.Sample{
-			Value: gateway.Of(float64(i)), Time: now, LastGood: now, Seq: uint64(now.UnixMicro()),
-			Alarm: gateway.Alarm{Severity: gateway.Minor, Status: gateway.StatusHigh}, Mask: gateway.MaskValue,
-		}
-		events[i] = gateway.Event{
-			Type: gateway.EventSample, Watch: 1, Role: gateway.Readback, Mask: s.Mask,
-			Attribute: &gateway.Attribute{Descriptor: d, Readback: s}, Cursor: gateway.Cursor{Epoch: 1 << 60, N: uint64(i)},
-		}
-	}
-	return events
-}
-
 // message is what the events are as generated code has it.
 func message(tb testing.TB, events []gateway.Event) *pb.WatchResponse {
 	tb.Helper()
 	s := &selection{options: make([]gateway.WatchOptions, 1)}
 	for i := range events {
-		if _, err := (part{s, 0}).add(&events[i]); err != nil {
+		if _, err := (part{s, 0}).add(&events[i], &shared{}); err != nil {
 			tb.Fatal(err)
 		}
 	}
 	m := &pb.WatchResponse{}
-	if err := proto.Unmarshal(s.take(), m); err != nil {
+	if err := proto.Unmarshal(slices.Concat(s.take()...), m); err != nil {
 		tb.Fatal(err)
 	}
 	return m
@@ -183,7 +173,7 @@ type bare struct {
 }
 
 func (x *bare) Watch(_ *pb.WatchRequest, st grpc.ServerStreamingServer[pb.WatchResponse]) error {
-	if err := st.SendMsg(&frame{}); err != nil {
+	if err := st.SendMsg(frame{}); err != nil {
 		return err
 	}
 	for {

@@ -6,11 +6,9 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// A frame is a message that is encoded already. Its parts are sent one behind
-// the other, and must not be changed afterwards.
-type frame struct {
-	head, body []byte
-}
+// A frame is a message that is encoded already, in parts that are sent one
+// behind the other and must not be changed afterwards.
+type frame [][]byte
 
 // codec is gRPC's own for protobuf, that also takes frames.
 type codec struct{ encoding.CodecV2 }
@@ -19,15 +17,13 @@ func newCodec() codec { return codec{encoding.GetCodecV2(proto.Name)} }
 
 // Marshal implements encoding.CodecV2.
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {
-	f, ok := v.(*frame)
+	f, ok := v.(frame)
 	if !ok {
 		return c.CodecV2.Marshal(v)
 	}
-	var parts mem.BufferSlice
-	for _, part := range [][]byte{f.head, f.body} {
-		if len(part) > 0 {
-			parts = append(parts, mem.SliceBuffer(part))
-		}
+	parts := make(mem.BufferSlice, len(f))
+	for i, part := range f {
+		parts[i] = mem.SliceBuffer(part)
 	}
 	return parts, nil
 }

@@ -211,7 +211,7 @@ func TestWhatIsNoRequestIsRefused(t *testing.T) {
 	if status.Code(err) != codes.Unimplemented {
 		t.Errorf("a method that does not exist: %v", err)
 	}
-	err = s.conn.Invoke(s.ctx, pb.GatewayService_Get_FullMethodName, &frame{body: []byte{0xff, 0xff}}, &emptypb.Empty{}, grpc.ForceCodecV2(newCodec()))
+	err = s.conn.Invoke(s.ctx, pb.GatewayService_Get_FullMethodName, frame{{0xff, 0xff}}, &emptypb.Empty{}, grpc.ForceCodecV2(newCodec()))
 	if status.Code(err) != codes.Internal {
 		t.Errorf("bytes that are no message: %v", err)
 	}

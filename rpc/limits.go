@@ -31,6 +31,7 @@ const (
 	maxAnswers     = 4        // answers of one session that wait to be sent
 	maxCorrelation = 128      // bytes of a client's request id that travel with a put
 	maxWords       = 1 << 10  // bytes of a text in an error, which travels in headers
+	shareFrom      = 1 << 10  // bytes of a value whose encoding clients share
 	minBatch       = 256      // bytes that a batch begins with
 	readBuffer     = 8 << 10  // bytes of a connection
 	batchBytes     = 64 << 10 // bytes of events that are collected before they are sent

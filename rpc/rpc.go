@@ -53,6 +53,7 @@ type Server struct {
 	listener *listener
 	streams  streams
 	events   sync.Pool // of *[]gateway.Event
+	shared   shared
 
 	// readers read the requests of sessions. They end with the call, but not
 	// before its handler has returned.

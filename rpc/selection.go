@@ -26,10 +26,14 @@ type selection struct {
 
 	unsynced int // patterns that are
 	cursor   gateway.Cursor
-	body     []byte // the WatchResponse under way
-	size     int    // of the one before
-	events   int    // in body
-	lost     uint64 // in body
+
+	// The batch under way: complete parts, and the last part.
+	parts  frame
+	last   []byte
+	size   int // bytes of parts
+	events int
+	lost   uint64
+	before int // bytes of the last part of the batch before
 }
 
 // part says what a watch of the hub is part of.
@@ -163,7 +167,7 @@ func (s *selection) end(queue gateway.Stream, parts map[gateway.WatchID]part) {
 
 // add appends an event to the batch. It reports true if the watch cannot go on
 // where its cursor was, and the selection must begin anew as a whole.
-func (p part) add(e *gateway.Event) (anew bool, err error) {
+func (p part) add(e *gateway.Event, known *shared) (anew bool, err error) {
 	s := p.selection
 	switch {
 	case e.Type == gateway.EventGap && len(s.options) > 1:
@@ -175,10 +179,7 @@ func (p part) add(e *gateway.Event) (anew bool, err error) {
 	case e.Attribute != nil && p.index > 0 && s.isRepeated(p.index, e.Attribute.Path):
 		return false, nil
 	}
-	if s.body == nil {
-		s.body = make([]byte, 0, s.size+s.size/8+minBatch)
-	}
-	if s.body, err = wire.AppendEvent(s.body, e, s.describe); err != nil {
+	if err := s.encode(e, known); err != nil {
 		return false, err
 	}
 	s.events++
@@ -187,6 +188,36 @@ func (p part) add(e *gateway.Event) (anew bool, err error) {
 		s.cursor = e.Cursor
 	}
 	return anew, nil
+}
+
+func (s *selection) encode(e *gateway.Event, known *shared) (err error) {
+	if large(e) {
+		body, err := known.event(e)
+		if err != nil {
+			return err
+		}
+		s.endPart()
+		s.parts = append(s.parts, body)
+		s.size += len(body)
+		return nil
+	}
+	if e.Type == gateway.EventRemoved {
+		known.forget(e.Attribute.Path)
+	}
+	if s.last == nil {
+		s.last = make([]byte, 0, s.before+s.before/8+minBatch)
+	}
+	s.last, err = wire.AppendEvent(s.last, e, s.describe)
+	return err
+}
+
+// endPart makes the last part a complete one.
+func (s *selection) endPart() {
+	if len(s.last) > 0 {
+		s.parts = append(s.parts, s.last)
+		s.size += len(s.last)
+	}
+	s.last = nil
 }
 
 // isRepeated reports whether an earlier pattern selects the path as well. A
@@ -204,18 +235,20 @@ func (s *selection) isRepeated(index int, path gateway.Path) bool {
 }
 
 // full reports whether it is time to send the batch.
-func (s *selection) full() bool { return s.events >= batchEvents || len(s.body) >= batchBytes }
+func (s *selection) full() bool { return s.events >= batchEvents || s.size+len(s.last) >= batchBytes }
 
 // take returns the batch as a WatchResponse and begins the next.
-func (s *selection) take() []byte {
+func (s *selection) take() frame {
 	cursor := s.cursor
 	// Watches that hold events back for different times have no common place
 	// in the order of events.
 	if s.unsynced > 0 || len(s.options) > 1 && s.options[0].MinInterval > 0 {
 		cursor = gateway.Cursor{}
 	}
-	body := wire.AppendBatchEnd(s.body, cursor, s.lost)
-	s.size = len(body)
-	s.body, s.events, s.lost = nil, 0, 0
-	return body
+	s.last = wire.AppendBatchEnd(s.last, cursor, s.lost)
+	s.before = len(s.last)
+	s.endPart()
+	batch := s.parts
+	s.parts, s.size, s.events, s.lost = nil, 0, 0, 0
+	return batch
 }

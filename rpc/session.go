@@ -112,14 +112,18 @@ func (x *session) finish() error {
 }
 
 // sendBatch sends a batch as the SessionResponse of its watch.
-func (x *session) sendBatch(of *selection, body []byte) error {
+func (x *session) sendBatch(of *selection, batch frame) error {
 	const idField, watchField = 1, 2
+	size := 0
+	for _, part := range batch {
+		size += len(part)
+	}
 	head := make([]byte, 0, 24)
 	head = protowire.AppendTag(head, idField, protowire.VarintType)
 	head = protowire.AppendVarint(head, of.id)
 	head = protowire.AppendTag(head, watchField, protowire.BytesType)
-	head = protowire.AppendVarint(head, uint64(len(body)))
-	return x.stream.SendMsg(&frame{head: head, body: body})
+	head = protowire.AppendVarint(head, uint64(size))
+	return x.stream.SendMsg(append(frame{head}, batch...))
 }
 
 // receive handles requests until the client has no more. A request that fails

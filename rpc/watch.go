@@ -27,8 +27,8 @@ func (s service) Watch(r *pb.WatchRequest, st grpc.ServerStreamingServer[pb.Watc
 	if err := watch.begin(sub.queue, parts); err != nil {
 		return err
 	}
-	out := &sender{server: s.Server, queue: sub.queue, parts: parts, send: func(_ *selection, body []byte) error {
-		return st.SendMsg(&frame{body: body})
+	out := &sender{server: s.Server, queue: sub.queue, parts: parts, send: func(_ *selection, batch frame) error {
+		return st.SendMsg(batch)
 	}}
 	// The empty batch tells the client at once that the watch has begun.
 	if err := out.send(watch, nil); err != nil {
@@ -58,7 +58,7 @@ type sender struct {
 	queue  gateway.Stream
 	parts  map[gateway.WatchID]part
 	// send sends one batch of a selection.
-	send func(of *selection, body []byte) error
+	send func(of *selection, batch frame) error
 }
 
 // drain sends what is queued now.
@@ -78,7 +78,7 @@ func (o *sender) drain(ctx context.Context) error {
 			continue // ended meanwhile
 		}
 		before := p.events
-		anew, err := p.add(e)
+		anew, err := p.add(e, &o.server.shared)
 		if err != nil {
 			return err
 		}
