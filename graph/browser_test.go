@@ -183,8 +183,8 @@ func TestExplorerPage(t *testing.T) {
 	b.eval(`(() => { [...document.querySelectorAll("#docs li")].find((l) => l.querySelector(".name")?.textContent === "devices").querySelector(".try").click(); return ""; })()`)
 	b.run()
 	b.until(answerText + `.includes("availability") && !document.querySelector("#answer .failed")`)
-	b.do(chromedp.SendKeys(chromedp.CSS("#find"), "dead-band"))
-	b.until(`document.getElementById("docs").innerText.includes("deadband")`)
+	b.do(chromedp.SendKeys(chromedp.CSS("#find"), "logdead"))
+	b.until(`document.getElementById("docs").innerText.includes("The same for archives")`)
 	b.wantClean()
 }
 

@@ -189,6 +189,21 @@ func TestWEB09Subprotocols(t *testing.T) {
 	w.wantStreams(0)
 }
 
+// Python's gql 4.4 looks for the chosen subprotocol under exactly this name, and
+// speaks the older one if it finds none.
+func TestWEB09SubprotocolIsSpelledAsTheStandardDoes(t *testing.T) {
+	w := newWorld(t)
+	c := w.raw("GET /graphql HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
+		"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: graphql-ws, graphql-transport-ws\r\n\r\n")
+	head := make([]byte, 4096)
+	n, err := c.Read(head)
+	if err != nil || !strings.Contains(string(head[:n]), "\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n") {
+		t.Errorf("%v: %s", err, head[:n])
+	}
+	_ = c.Close()
+	w.wantStreams(0)
+}
+
 // WEB-09, WEB-11: an idle connection is kept alive in both, from the beginning.
 func TestWEB11KeepAlives(t *testing.T) {
 	if l := defaultLimits(); l.keepAlive > 15*time.Second || l.keepAlive+l.pong > 30*time.Second {

@@ -57,7 +57,7 @@ func (s *Server) websocket(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, http.StatusMethodNotAllowed, gateway.Errorf(gateway.KindMalformed, "an upgrade needs GET"))
 		return
 	}
-	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+	ws, err := websocket.Accept(spelled{w}, r, &websocket.AcceptOptions{
 		Subprotocols:       []string{transportWS, legacyWS},
 		InsecureSkipVerify: true, // the guard has looked at the origin
 		CompressionMode:    websocket.CompressionDisabled,
@@ -81,6 +81,28 @@ func (s *Server) websocket(w http.ResponseWriter, r *http.Request) {
 	}
 	so.serve()
 }
+
+// spelled writes the head of an upgrade with the subprotocol's header as RFC 6455
+// spells it. Names of headers have no case, but Python's gql looks for this one.
+type spelled struct{ http.ResponseWriter }
+
+// WriteHeader writes the head.
+func (w spelled) WriteHeader(status int) {
+	h := w.Header()
+	const canonical, standard = "Sec-Websocket-Protocol", "Sec-WebSocket-Protocol"
+	chosen, ok := h[canonical]
+	if ok {
+		delete(h, canonical)
+		h[standard] = chosen
+	}
+	w.ResponseWriter.WriteHeader(status)
+	if ok {
+		h[canonical] = chosen // where the library looks what it has chosen
+	}
+}
+
+// Unwrap lets the connection be taken over.
+func (w spelled) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // appendMessage writes a message whose payload is a response.
 func appendMessage(dst []byte, kind, id string, response *graphql.Response) []byte {
