@@ -8,6 +8,7 @@ import (
 	"github.com/polygate/gateway/device"
 	"github.com/polygate/gateway/device/describe"
 	"github.com/polygate/gateway/device/link"
+	"github.com/polygate/gateway/device/modbus"
 	"github.com/polygate/gateway/device/serial"
 	"github.com/polygate/gateway/device/sim"
 )
@@ -30,14 +31,22 @@ type driverConfig interface {
 type site struct {
 	device string
 	line   *link.Line // nil if the driver does not need one
-	// serial is one for all devices of the process, since those that share a
-	// line must know of each other's late replies.
-	serial *serial.Lines
-	log    zerolog.Logger
+	// byteTime is how long one byte takes on the line, 0 where that is not known.
+	byteTime time.Duration
+	lines    *lines
+	log      zerolog.Logger
+}
+
+// lines are one for all devices of the process, since those that share a line
+// must know of each other's late replies.
+type lines struct {
+	serial serial.Lines
+	modbus modbus.Lines
 }
 
 var driverTypes = []driverType{
 	{"serial", true, func() driverConfig { return &serialConfig{} }},
+	{"modbus", true, func() driverConfig { return &modbusConfig{} }},
 	{"soft", false, func() driverConfig { return &softConfig{} }},
 	{"counters", false, func() driverConfig { return &countersConfig{} }},
 }
@@ -55,7 +64,15 @@ type serialConfig struct {
 }
 
 func (c *serialConfig) build(at site) (device.Driver, error) {
-	return at.serial.New(at.device, c.Config, at.line, at.log)
+	return at.lines.serial.New(at.device, c.Config, at.line, at.log)
+}
+
+type modbusConfig struct {
+	modbus.Config `yaml:",inline"`
+}
+
+func (c *modbusConfig) build(at site) (device.Driver, error) {
+	return at.lines.modbus.New(at.device, c.Config, at.line, at.byteTime, at.log)
 }
 
 type softConfig struct {

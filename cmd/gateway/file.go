@@ -14,7 +14,6 @@ import (
 	"github.com/polygate/gateway/ca"
 	"github.com/polygate/gateway/device"
 	"github.com/polygate/gateway/device/link"
-	"github.com/polygate/gateway/device/serial"
 	"github.com/polygate/gateway/internal/config"
 	"github.com/polygate/gateway/internal/ops"
 )
@@ -177,7 +176,7 @@ func (f *file) checkNames(document *config.Document) {
 	var descriptors []*gateway.Descriptor
 	annotations := map[string]map[string]string{}
 	for _, planned := range f.devices {
-		driver, err := planned.config.build(site{planned.name, f.line(planned.link), &serial.Lines{}, zerolog.Nop()})
+		driver, err := planned.config.build(f.site(planned, f.line(planned.link), &lines{}, zerolog.Nop()))
 		if err == nil {
 			_, err = device.New(planned.name, driver, nil, device.Options{}) // checks the model and opens nothing
 		}
@@ -198,6 +197,15 @@ func (f *file) checkNames(document *config.Document) {
 	for _, problem := range ca.Check(descriptors, annotations) {
 		document.Problem(f.placeOf(document, problem.Path), "%s: %s", problem.Path, problem.Msg)
 	}
+}
+
+// site is where the driver of a planned device is built.
+func (f *file) site(planned plannedDevice, line *link.Line, together *lines, log zerolog.Logger) site {
+	at := site{device: planned.name, line: line, lines: together, log: log}
+	if rated, ok := f.links[planned.link].(ratedLink); ok {
+		at.byteTime = rated.ByteTime()
+	}
+	return at
 }
 
 // line makes the line of a link, which opens nothing; nil for a device without.

@@ -12,7 +12,6 @@ import (
 	"github.com/polygate/gateway/bus/embedded"
 	"github.com/polygate/gateway/device"
 	"github.com/polygate/gateway/device/link"
-	"github.com/polygate/gateway/device/serial"
 	"github.com/polygate/gateway/hub"
 	"github.com/polygate/gateway/internal/app"
 	"github.com/polygate/gateway/internal/ops"
@@ -80,15 +79,15 @@ func (p *process) buildDevices(f *file) error {
 	if shared(f.bus) {
 		options.Heartbeat = heartbeat
 	}
-	lines, together := map[string]*link.Line{}, &serial.Lines{}
+	built, together := map[string]*link.Line{}, &lines{}
 	for _, planned := range f.devices {
-		line := lines[planned.link]
+		line := built[planned.link]
 		if line == nil && planned.link != "" {
 			line = f.line(planned.link)
-			lines[planned.link] = line
+			built[planned.link] = line
 			p.lines = append(p.lines, line)
 		}
-		driver, err := planned.config.build(site{planned.name, line, together, component(p.log, "driver")})
+		driver, err := planned.config.build(f.site(planned, line, together, component(p.log, "driver")))
 		if err != nil {
 			return err
 		}

@@ -38,6 +38,8 @@ var rules = []rule{
 	{"device/stream", nil, "the format language, without any input or output"},
 	{"device/describe", []string{""}, "how attributes are written in the file, for every driver"},
 	{"device/serial", []string{"", "device", "device/describe", "device/link", "device/stream"}, "a driver: speaks over a link"},
+	{"device/modbus", []string{"", "device", "device/describe", "device/link", "device/modbus/pdu"}, "a driver: speaks over a link"},
+	{"device/modbus/pdu", nil, "the protocol for anyone to import: the standard library alone"},
 	{"device/sim", []string{"", "device", "device/describe", "device/link", "device/link/pty"}, "drivers and instruments that are simulated"},
 	{"device/devicetest", []string{"", "device", "device/link", "device/link/pty"}, "the suite that every driver passes"},
 	{"api/...", []string{"", "internal/webguard"}, "a frontend: knows the view alone"},
@@ -116,7 +118,7 @@ func atHome(dir, homes string) bool {
 
 // pure packages are for others to import, or sit below everything.
 func pure(dir string) bool {
-	return dir == "" || dir == "device/stream" || strings.HasPrefix(dir, "ca/cawire")
+	return dir == "" || dir == "device/stream" || dir == "device/modbus/pdu" || strings.HasPrefix(dir, "ca/cawire")
 }
 
 func name(dir string) string {
