@@ -2,6 +2,7 @@ package instruments_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,8 +70,8 @@ type port struct {
 	faults  map[string][]fault
 	waiting []utterance
 	journal []exchange
-	// spokenOver are requests that came while a reply to another was still to
-	// come: on a line with two wires both would be lost.
+	// spokenOver tells of requests that came while the reply to another was
+	// still to come: on a line with two wires both would be lost.
 	spokenOver []string
 }
 
@@ -97,7 +98,7 @@ func plugIn(t *testing.T, far instrument, latency time.Duration) *port {
 	t.Cleanup(func() {
 		p.unplug()
 		for _, request := range p.spokenOver {
-			t.Errorf("%q came before the reply to the request before it", request)
+			t.Error(request)
 		}
 	})
 	return p
@@ -169,8 +170,10 @@ func (p *port) hear(piece string) {
 		}
 		request := p.arrived[:n]
 		p.arrived = p.arrived[n:]
-		if slices.ContainsFunc(p.waiting, func(u utterance) bool { return !u.spoilt }) {
-			p.spokenOver = append(p.spokenOver, request)
+		// A reply that is overdue is late because this computer is busy.
+		if now := time.Now(); slices.ContainsFunc(p.waiting, func(u utterance) bool { return !u.spoilt && u.due.After(now) }) {
+			last := p.journal[len(p.journal)-1]
+			p.spokenOver = append(p.spokenOver, fmt.Sprintf("%q came before the reply to %q, %q", request, last.request, last.reply))
 		}
 		u := utterance{data: p.far.answer(request), due: time.Now().Add(p.latency)}
 		if faults := p.faults[request]; len(faults) > 0 {
@@ -245,4 +248,11 @@ func lineOf(arrived, end string) int {
 		return 0
 	}
 	return i + len(end)
+}
+
+// left returns the faults that have not been used up.
+func (p *port) left(request string) []fault {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.faults[request])
 }
