@@ -13,7 +13,7 @@ func (w *writer) sample(num uint64, s *gateway.Sample) {
 	w.value(1, s.Value)
 	w.time(2, s.Time)
 	w.time(3, s.LastGood)
-	w.alarm(4, &s.Alarm)
+	w.alarm(&s.Alarm)
 	w.varint(5, s.Seq)
 	w.varint(6, uint64(s.Mask))
 	w.end(m)
@@ -50,11 +50,12 @@ func (d *Decoder) newSample(r *reader, s **gateway.Sample) {
 	r.fail(d.sample(r.bytes(), *s))
 }
 
-func (w *writer) alarm(num uint64, a *gateway.Alarm) {
+// alarm writes the alarm of a sample, unless there is none.
+func (w *writer) alarm(a *gateway.Alarm) {
 	if *a == (gateway.Alarm{}) {
 		return
 	}
-	m := w.begin(num, len(a.Text)+8)
+	m := w.begin(4, len(a.Text)+8)
 	w.varint(1, uint64(a.Severity))
 	w.varint(2, uint64(a.Status))
 	w.text(3, a.Text)
