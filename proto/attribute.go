@@ -91,10 +91,10 @@ func (w *writer) shownSample(num uint64, a *gateway.Attribute, s *gateway.Sample
 	w.time(2, s.Time)
 	w.time(3, s.LastGood)
 	if a.Availability == gateway.Available {
-		w.alarm(4, &s.Alarm)
+		w.alarm(&s.Alarm)
 	} else {
 		alarm := s.Alarm.Worse(a.Availability.Alarm(a.Words))
-		w.alarm(4, &alarm)
+		w.alarm(&alarm)
 	}
 	w.varint(5, s.Seq)
 	w.varint(6, uint64(mask))

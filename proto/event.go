@@ -53,8 +53,9 @@ func (w *writer) sampleEvent(e *gateway.Event) {
 		w.end(m)
 		return
 	}
-	b := append(w.b, 1<<3|length, 0, 1<<3|varint, byte(e.Type), 2<<3|length)
 	event := mark{start: len(w.b) + 2, width: 1}
+	b := w.b
+	b = append(b, 1<<3|length, 0, 1<<3|varint, byte(e.Type), 2<<3|length)
 	b = protowire.AppendString(b, string(a.Path)) // ASCII, as all paths are
 	b = append(b, 3<<3|varint, byte(e.Role), 4<<3|length, 0)
 	sample := mark{start: len(b), width: 1}
@@ -62,7 +63,7 @@ func (w *writer) sampleEvent(e *gateway.Event) {
 	w.b = binary.LittleEndian.AppendUint64(b, math.Float64bits(s.Value.Float()))
 	w.time(2, s.Time)
 	w.time(3, s.LastGood)
-	w.alarm(4, &s.Alarm)
+	w.alarm(&s.Alarm)
 	w.varint(5, s.Seq)
 	w.varint(6, uint64(e.Mask))
 	w.end(sample)

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"runtime/debug"
 	"strings"
 
@@ -37,7 +38,7 @@ func (s *Server) interceptStream(srv any, inner grpc.ServerStream, info *grpc.St
 		defer context.AfterFunc(s.stopping, func() { cancel(errStopping) })()
 	}
 	err = handler(srv, st)
-	if cause := context.Cause(ctx); cause == error(errStopping) {
+	if errors.Is(context.Cause(ctx), errStopping) {
 		return errStopping
 	}
 	return err

@@ -55,7 +55,7 @@ func startPut(ctx context.Context, session gateway.Session, r *pb.PutRequest) (*
 		return nil, err
 	}
 	if a.CanWrite() { // otherwise the hub has the better words
-		field := ""
+		var field string
 		switch in := r.GetInput().(type) {
 		case *pb.PutRequest_Value:
 			field = "value"

@@ -10,6 +10,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -89,7 +90,6 @@ func newServer(cfg Config, view gateway.View, log zerolog.Logger, l limits) *Ser
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: l.silence, Timeout: l.pong}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: l.ping, PermitWithoutStream: true}),
 		grpc.ReadBufferSize(readBuffer),
-		grpc.SharedWriteBuffer(true), // an idle connection needs none
 		grpc.WaitForHandlers(true),
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.UnaryInterceptor(s.interceptCall),
@@ -137,7 +137,10 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer limit.Stop()
 	s.grpc.GracefulStop()
 	if died == nil {
-		<-ended
+		// Before its first connection a server that is stopped calls that an error.
+		if err := <-ended; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+			died = fmt.Errorf("serving on %s: %w", s.cfg.Listen, err)
+		}
 	}
 	s.readers.Wait()
 	return died

@@ -179,7 +179,8 @@ func (c *sessionClient) Resume(ctx context.Context, path, cursor string) (fronte
 		return nil, err
 	}
 	w := &sessionWatch{client: c, id: id}
-	return w, w.fill(ctx) // the first events are the confirmation
+	err = w.fill(ctx) // the first events are the confirmation
+	return w, err
 }
 
 type sessionWatch struct {

@@ -47,7 +47,7 @@ func TestEveryExampleOfThePage(t *testing.T) {
 	gateway.AwaitGood("demo.r1.start")
 
 	// Within the module, so that Go finds it, and hidden from its "./...".
-	folder, err := os.MkdirTemp(".", ".page")
+	folder, err := os.MkdirTemp(".", ".page") //nolint:usetesting // that of the test is outside the module.
 	if err != nil {
 		t.Fatal(err)
 	}
