@@ -34,6 +34,7 @@ type table struct {
 	seed   maphash.Seed
 	shards [shardCount]atomic.Pointer[map[gateway.Path]*entry]
 	size   atomic.Int64
+	edit   sync.Mutex // held while a change is made, so that a list sees all of it or nothing
 
 	// generation counts changes, so that the sorted list is made again when,
 	// and only when, someone asks for it.
@@ -85,6 +86,7 @@ func (t *table) change(add, remove []*entry) {
 		ed := of(e)
 		ed.add = append(ed.add, e)
 	}
+	changed := make(map[*atomic.Pointer[map[gateway.Path]*entry]]*map[gateway.Path]*entry, len(edits))
 	for shard, ed := range edits {
 		size := len(ed.add)
 		old := shard.Load()
@@ -103,7 +105,12 @@ func (t *table) change(add, remove []*entry) {
 		for _, e := range ed.add {
 			m[e.path()] = e
 		}
-		shard.Store(&m)
+		changed[shard] = &m
+	}
+	t.edit.Lock()
+	defer t.edit.Unlock()
+	for shard, m := range changed {
+		shard.Store(m)
 	}
 	t.size.Add(int64(len(add) - len(remove)))
 	t.generation.Add(1)
@@ -116,21 +123,33 @@ func (t *table) all() []*entry {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	generation := t.generation.Load()
+	maps, generation := t.snapshot()
 	if s := t.sorted.Load(); s != nil && s.generation == generation {
 		return s.entries
 	}
 	entries := make([]*entry, 0, t.size.Load())
-	for i := range t.shards {
-		if m := t.shards[i].Load(); m != nil {
-			for _, e := range *m {
-				entries = append(entries, e)
-			}
+	for _, m := range maps {
+		for _, e := range *m {
+			entries = append(entries, e)
 		}
 	}
 	slices.SortFunc(entries, func(a, b *entry) int { return strings.Compare(string(a.path()), string(b.path())) })
 	t.sorted.Store(&sortedEntries{generation: generation, entries: entries})
 	return entries
+}
+
+// snapshot returns all maps as they are between two changes. It holds the loop
+// up for no longer than it takes to copy the pointers.
+func (t *table) snapshot() (maps []*map[gateway.Path]*entry, generation uint64) {
+	maps = make([]*map[gateway.Path]*entry, 0, len(t.shards))
+	t.edit.Lock()
+	defer t.edit.Unlock()
+	for i := range t.shards {
+		if m := t.shards[i].Load(); m != nil {
+			maps = append(maps, m)
+		}
+	}
+	return maps, t.generation.Load()
 }
 
 // matching calls yield for each entry that matches, sorted by path, beginning
