@@ -83,6 +83,29 @@ func TestReclaimAfterTheRivalIsSilent(t *testing.T) {
 	})
 }
 
+// What was overdue when a rival took over is not overdue for ever.
+func TestReclaimForgetsWhatWasStale(t *testing.T) {
+	g := gated()
+	g.script.Has = model()
+	g.script.OnPoll = func(_ context.Context, _ int, into []device.Reading) ([]device.Reading, error) {
+		return append(into, good(temperature, gateway.Of(1.0)), good(ramp, gateway.Of(1.0))), nil
+	}
+	start(t, g.script, device.Options{Reclaim: 5 * time.Second}, func(r *rig) {
+		r.put("oven.ramp", gateway.Of(1.0)) // keeps the device busy
+		after(8 * time.Second)
+		if len(r.state().Stale) == 0 {
+			t.Fatal("nothing is stale")
+		}
+		rival := gateway.Owner{Device: "oven", Instance: "rival", Term: r.bus.Owner().Term + uint64(time.Hour/time.Microsecond)}
+		r.bus.Rival(rival)
+		r.bus.RivalLeaves(rival)
+		after(10 * time.Second)
+		if state := r.state(); !state.Connected || len(state.Stale) != 0 {
+			t.Errorf("state %+v", state)
+		}
+	})
+}
+
 func TestReclaimAtOnceWhenTheRivalLeaves(t *testing.T) {
 	script, _ := answering(model())
 	start(t, script, device.Options{Reclaim: 5 * time.Second}, func(r *rig) {

@@ -229,6 +229,7 @@ func (s *Supervisor) begin(cancelRun, cancelPuts context.CancelFunc) (gateway.Ow
 	s.connected, s.since, s.words = false, now.Round(0), "connecting"
 	s.cancelRun, s.cancelPuts = cancelRun, cancelPuts
 	s.deadlines = deadlines{}
+	s.stopFreshnessLocked() // what was overdue under an earlier ownership
 	for i := range s.attrs {
 		s.attrs[i].startFrom(start)
 	}
