@@ -70,7 +70,7 @@ func dial(t testing.TB, address string, opts ...grpc.DialOption) *grpc.ClientCon
 	return c
 }
 
-// A bench is a scripted world with a frontend and one client.
+// A scene is a scripted world with a frontend and one client.
 type scene struct {
 	*testing.T
 	*frontendtest.World
