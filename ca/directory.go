@@ -110,7 +110,7 @@ func (d *directory) putRecord(name string, desc *gateway.Descriptor, role gatewa
 		d.log.Warn().Str("pv", name).Str("attribute", string(desc.Path)).Str("other", string(known.path)).
 			Msg("two attributes have one PV name; the first one is served")
 		return false
-	case known != nil && (known.desc == desc || known.desc.Revision > desc.Revision):
+	case known != nil && known.desc == desc:
 		return false
 	case known == nil && len(name) > MaxName:
 		d.log.Warn().Str("pv", name).Str("attribute", string(desc.Path)).Msg("not served: its PV name is too long")
@@ -154,23 +154,13 @@ func (d *directory) find(name string) (target, bool) {
 	return r.resolve(fieldName, long)
 }
 
-// current returns the record of r's name for a descriptor that an event or a
-// snapshot has brought, which may be newer than what the directory has heard of.
-func (d *directory) current(r *record, desc *gateway.Descriptor) *record {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	known := d.records[r.name]
-	switch {
-	case known == nil || known.path != r.path:
-		return newRecord(r.name, desc, r.role)
-	case known.desc == desc:
-		return known
-	case known.desc.Revision >= desc.Revision:
+// describe returns the record of r's name for the descriptor of an event or a
+// snapshot, which may be newer or older than what the directory has heard of.
+func (d *directory) describe(r *record, desc *gateway.Descriptor) *record {
+	if known := d.record(r.name); known != nil && known.desc == desc && known.role == r.role {
 		return known
 	}
-	fresh := newRecord(r.name, desc, r.role)
-	d.records[r.name] = fresh
-	return fresh
+	return newRecord(r.name, desc, r.role)
 }
 
 // count is the number of names.

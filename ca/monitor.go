@@ -261,13 +261,13 @@ func (c *circuit) sendEvent(sub *subscription, a *gateway.Attribute) {
 	}
 }
 
-// refresh brings a channel up to a newer descriptor. It reports false if the
-// channel cannot go on, and has then told the client so.
+// refresh makes a channel that of a descriptor. It reports false if the channel
+// cannot go on, and has then told the client so.
 func (c *circuit) refresh(ch *channel, d *gateway.Descriptor) bool {
-	if ch.rec.desc == d || ch.rec.desc.Revision > d.Revision {
+	if ch.rec.desc == d {
 		return !ch.gone
 	}
-	return c.replace(ch, c.server.directory.current(ch.rec, d))
+	return c.replace(ch, c.server.directory.describe(ch.rec, d))
 }
 
 // replace gives a channel another record of the same name.

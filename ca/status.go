@@ -28,17 +28,6 @@ type CircuitStatus struct {
 
 // Status is what the status page shows of the frontend.
 func (s *Server) Status() any {
-	s.mu.Lock()
-	open := make([]*circuit, 0, len(s.circuits))
-	for c := range s.circuits {
-		open = append(open, c)
-	}
-	s.mu.Unlock()
-	clients := make([]CircuitStatus, 0, len(open))
-	for _, c := range open {
-		clients = append(clients, c.status())
-	}
-	slices.SortFunc(clients, func(a, b CircuitStatus) int { return a.Since.Compare(b.Since) })
 	where := ""
 	if len(s.listeners) > 0 {
 		where = s.Where()
@@ -51,7 +40,23 @@ func (s *Server) Status() any {
 		BytesOut   uint64          `json:"bytes_out"`
 		TurnedAway uint64          `json:"turned_away"`
 		Circuits   []CircuitStatus `json:"circuits"`
-	}{where, s.directory.count(), s.searches.Load(), s.found.Load(), s.bytesOut.Load(), s.turnedAway.Load(), clients}
+	}{where, s.directory.count(), s.searches.Load(), s.found.Load(), s.bytesOut.Load(), s.turnedAway.Load(), s.circuitStatus()}
+}
+
+// circuitStatus returns the open circuits, the oldest first.
+func (s *Server) circuitStatus() []CircuitStatus {
+	s.mu.Lock()
+	open := make([]*circuit, 0, len(s.circuits))
+	for c := range s.circuits {
+		open = append(open, c)
+	}
+	s.mu.Unlock()
+	clients := make([]CircuitStatus, 0, len(open))
+	for _, c := range open {
+		clients = append(clients, c.status())
+	}
+	slices.SortFunc(clients, func(a, b CircuitStatus) int { return a.Since.Compare(b.Since) })
+	return clients
 }
 
 func (c *circuit) status() CircuitStatus {

@@ -48,6 +48,7 @@ func (w *world) serve(cfg Config) {
 		}
 	}
 	w.t.Cleanup(w.stop)
+	<-server.directory.synced
 }
 
 func (w *world) dial() *tester {
