@@ -1,0 +1,265 @@
+package helm_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v4"
+)
+
+var update = flag.Bool("update", false, "write what is rendered to testdata")
+
+var examples = []string{"demo", "serial", "site", "split"}
+
+func TestLint(t *testing.T) {
+	h := newHelm(t)
+	for _, name := range examples {
+		if out, err := h.run("lint", "--strict", "--kube-version", "1.34", chart, example(name)); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+	}
+}
+
+func TestExamplesAreAllTested(t *testing.T) {
+	files, err := filepath.Glob(chart + "/examples/*.yaml")
+	if err != nil || len(files) != len(examples) {
+		t.Errorf("got %d files, want those of %q (%v)", len(files), examples, err)
+	}
+}
+
+// Golden files are to be read: they are what is sent to a cluster.
+func TestManifests(t *testing.T) {
+	h := newHelm(t)
+	for _, name := range examples {
+		t.Run(name, func(t *testing.T) {
+			args := []string{example(name)}
+			if name == "serial" { // but for the pod it is as demo
+				args = append(args, "--show-only", "templates/deployment.yaml")
+			}
+			rendered := h.with(t).mustRender(args...)
+			manifests(t, rendered)
+			golden := filepath.Join("testdata", name+".yaml")
+			got := tidy(rendered)
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("%s (-want +got; go test ./test/helm -update writes it):\n%s", golden, diff)
+			}
+		})
+	}
+}
+
+// tidy drops what templates leave: empty lines, and the text of the dashboard.
+func tidy(rendered string) string {
+	rendered, _, _ = strings.Cut(rendered, "\n---\n# Source: polygate/templates/check.yaml") // the hooks come last
+	var out strings.Builder
+	in := false
+	for line := range strings.Lines(rendered) {
+		if in && !strings.HasPrefix(line, "    ") && strings.TrimSpace(line) != "" {
+			in = false
+		}
+		if strings.TrimSpace(line) != "" && !in {
+			out.WriteString(line)
+		}
+		if strings.HasPrefix(line, "  polygate.json: |") {
+			in = true
+		}
+	}
+	return out.String()
+}
+
+// object finds a rendered object.
+func object(t *testing.T, rendered, kind, name string) map[string]any {
+	t.Helper()
+	for _, text := range strings.Split(rendered, "\n---\n") {
+		var o map[string]any
+		if err := yaml.Unmarshal([]byte(text), &o); err != nil {
+			t.Fatal(err)
+		}
+		if meta, ok := o["metadata"].(map[string]any); ok && o["kind"] == kind && meta["name"] == name {
+			return o
+		}
+	}
+	t.Fatalf("there is no %s %s", kind, name)
+	return nil
+}
+
+// files are the configuration files in a ConfigMap.
+func files(t *testing.T, rendered, name string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for key, text := range object(t, rendered, "ConfigMap", name)["data"].(map[string]any) {
+		found[key] = text.(string)
+	}
+	return found
+}
+
+// What is checked before an upgrade is what the pods get, and the program takes it.
+func TestRenderedFilesPassTheCheck(t *testing.T) {
+	tests := []struct {
+		name   string
+		args   []string
+		values string
+		want   map[string]string
+	}{
+		{"defaults", nil, "", map[string]string{"gateway.yaml": "0 links, 0 devices, 4 frontends"}},
+		{"demo with the device for tests", []string{example("demo")}, "", map[string]string{"gateway.yaml": "1 links, 2 devices, 4 frontends"}},
+		{"device for tests alone", nil, "test: {softAttribute: true}", map[string]string{"gateway.yaml": "0 links, 1 devices, 4 frontends"}},
+		{
+			"device for tests at the others' indentation", nil,
+			"test: {softAttribute: true}\nconfig: |\n  # A file.\n  devices: # here\n\n      # The first.\n      one: {driver: soft, count: 1}\n      two: {driver: soft, count: 1}\n",
+			map[string]string{"gateway.yaml": "0 links, 3 devices, 4 frontends"},
+		},
+		{"split", []string{example("split"), example("demo")}, "", map[string]string{"drivers.yaml": "1 links, 2 devices, 0 frontends", "frontends.yaml": "0 links, 0 devices, 4 frontends"}},
+		{"serial", []string{example("serial")}, "", map[string]string{"gateway.yaml": "1 links, 1 devices, 4 frontends"}},
+		{"site", []string{example("site")}, "", map[string]string{"drivers.yaml": "0 links, 0 devices, 0 frontends", "frontends.yaml": "0 links, 0 devices, 4 frontends"}},
+		{"settings", nil, "frontends: {rest: {settings: {max_body: 1000000, origins: ['*']}}, ca: {settings: {circuits: 10}, expose: loadBalancer, advertise: '192.0.2.1:5064'}}", map[string]string{"gateway.yaml": "0 links, 0 devices, 4 frontends"}},
+	}
+	h := newHelm(t)
+	check := gateway(t)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			rendered := h.with(t).mustRender(append(test.args, file(t, test.values))...)
+			got := files(t, rendered, "lab-polygate")
+			if diff := cmp.Diff(files(t, rendered, "lab-polygate-check"), got); diff != "" {
+				t.Errorf("the check gets another file (-check +pods):\n%s", diff)
+			}
+			for name, want := range test.want {
+				path := filepath.Join(t.TempDir(), name)
+				if err := os.WriteFile(path, []byte(got[name]), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				out, err := check(t.Context(), "check", "-c", path)
+				if err != nil || !strings.Contains(out, want) {
+					t.Errorf("%s: got %s %v, want %s, of:\n%s", name, out, err, want, got[name])
+				}
+			}
+			if len(got) != len(test.want) {
+				t.Errorf("got %d files, want %d", len(got), len(test.want))
+			}
+		})
+	}
+}
+
+// A state named Off stays a text: the file is passed on as it was written.
+func TestTheFileIsPassedOnWordForWord(t *testing.T) {
+	const text = "devices:\n  # {{ not a template }}\n  a: {driver: soft, attributes: {x: {kind: enum, states: [Off, On], access: rw}}}"
+	path := filepath.Join(t.TempDir(), "instruments.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rendered := newHelm(t).mustRender("--set-file", "config="+path)
+	if got := files(t, rendered, "lab-polygate")["gateway.yaml"]; !strings.HasSuffix(strings.TrimSpace(got), text) {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestPodsRollOutWhenTheirFileChanges(t *testing.T) {
+	h := newHelm(t)
+	checksum := func(name string, args ...string) any {
+		spec := object(t, h.mustRender(args...), "Deployment", name)["spec"].(map[string]any)
+		return spec["template"].(map[string]any)["metadata"].(map[string]any)["annotations"].(map[string]any)["checksum/config"]
+	}
+	before := []string{example("split")}
+	after := []string{example("split"), file(t, "config: 'devices: {}'")}
+	if checksum("lab-polygate-drivers", before...) == checksum("lab-polygate-drivers", after...) {
+		t.Error("the pod that owns the instruments is not replaced")
+	}
+	if checksum("lab-polygate-frontends", before...) != checksum("lab-polygate-frontends", after...) {
+		t.Error("pods that serve clients are replaced although nothing of theirs changed")
+	}
+}
+
+// OPS-07: the new pod could not lock the port while the old one holds it.
+func TestOPS07OwnersOfPortsAreNeverTwo(t *testing.T) {
+	h := newHelm(t)
+	for name, args := range map[string][]string{
+		"lab-polygate":         {example("serial")},
+		"lab-polygate-drivers": {example("split")},
+	} {
+		spec := object(t, h.mustRender(args...), "Deployment", name)["spec"].(map[string]any)
+		if strategy := spec["strategy"].(map[string]any)["type"]; strategy != "Recreate" || spec["replicas"] != 1 {
+			t.Errorf("%s: got %v replicas and %v", name, spec["replicas"], strategy)
+		}
+	}
+}
+
+// OPS-06: what restarts a pod must not depend on instruments or NATS.
+func TestOPS06NothingIsRestartedForALostDevice(t *testing.T) {
+	rendered := newHelm(t).mustRender(example("split"))
+	for _, name := range []string{"lab-polygate-drivers", "lab-polygate-frontends"} {
+		template := object(t, rendered, "Deployment", name)["spec"].(map[string]any)["template"].(map[string]any)
+		container := template["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any)
+		for probe, want := range map[string]string{"startupProbe": "/healthz", "livenessProbe": "/healthz", "readinessProbe": "/readyz"} {
+			if got := container[probe].(map[string]any)["httpGet"].(map[string]any)["path"]; got != want {
+				t.Errorf("%s: %s asks %v", name, probe, got)
+			}
+		}
+	}
+}
+
+// OPS-01: the address that Channel Access clients are given is a service's, and
+// the notes say what they have to set.
+func TestOPS01NotesTellClientsWhatToSet(t *testing.T) {
+	tests := []struct{ values, want string }{
+		{"", "EPICS_CA_NAME_SERVERS=lab-polygate-ca.instruments:5064"},
+		{"frontends: {ca: {service: {type: NodePort}}}", "EPICS_CA_NAME_SERVERS=NODE:$(kubectl -n instruments get service lab-polygate-ca"},
+		{"frontends: {ca: {expose: loadBalancer}}", "EPICS_CA_ADDR_LIST=ADDRESS"},
+		{"frontends: {ca: {expose: hostNetwork}}", "clients there need no settings"},
+		{"mode: split\nnats: {mode: chart}", "http://lab-polygate.instruments:8080"},
+	}
+	// Notes are shown by an install alone, so this copy has them in a ConfigMap.
+	dir := filepath.Join(t.TempDir(), "polygate")
+	if err := os.CopyFS(dir, os.DirFS(chart)); err != nil {
+		t.Fatal(err)
+	}
+	const notes = `{apiVersion: v1, kind: ConfigMap, metadata: {name: notes}, data: {notes: {{ include (print .Template.BasePath "/NOTES.txt") . | toJson }}}}`
+	if err := os.WriteFile(filepath.Join(dir, "templates", "notes.yaml"), []byte(notes), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := newHelm(t)
+	h.chart = dir
+	for _, test := range tests {
+		got := files(t, h.mustRender(file(t, test.values)), "notes")["notes"]
+		if !strings.Contains(got, test.want) {
+			t.Errorf("%s: got\n%s", test.values, got)
+		}
+	}
+}
+
+func TestServedMetricsAreThoseOfAlertsAndDashboard(t *testing.T) {
+	source, err := os.ReadFile("../../cmd/gateway/status.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"alerts.yaml", "dashboard.json"} {
+		text, err := os.ReadFile(filepath.Join(chart, "files", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := strings.FieldsFunc(string(text), func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') })
+		found := 0
+		for _, word := range words {
+			if strings.HasPrefix(word, "polygate_") {
+				found++
+				if !strings.Contains(string(source), `Name: "`+word+`"`) {
+					t.Errorf("%s: there is no metric %s", name, word)
+				}
+			}
+		}
+		if found == 0 {
+			t.Errorf("%s has no metric", name)
+		}
+	}
+}
