@@ -107,12 +107,13 @@ func (e *eurotherm) write(body, check string) (fault int) {
 	return 0
 }
 
-func startEurotherm(t *testing.T) (*eurotherm, *port, *rig.Gateway) {
+func startEurotherm(t *testing.T, oldAndNew ...string) (*eurotherm, *port, *rig.Gateway) {
 	t.Helper()
 	e := &eurotherm{}
 	p := plugIn(t, e, time.Millisecond)
-	return e, p, p.gateway("eurotherm2000.yaml", "poll: 500ms", "poll: 50ms", "poll: 1s", "poll: 50ms", "poll: 5s", "poll: 50ms", "poll: 10s", "poll: 100ms",
-		"reply_timeout: 300ms", "reply_timeout: 200ms")
+	return e, p, p.gateway("eurotherm2000.yaml", append([]string{
+		"poll: 500ms", "poll: 50ms", "poll: 1s", "poll: 50ms", "poll: 5s", "poll: 50ms", "poll: 10s", "poll: 100ms",
+	}, oldAndNew...)...)
 }
 
 func TestEurothermIsReadAndSet(t *testing.T) {
@@ -167,7 +168,7 @@ func TestEurothermRefusesWithNAK(t *testing.T) {
 
 // Whichever byte of a reply is hit, it is not published.
 func TestEurothermReplyWithABadByteIsNeverPublished(t *testing.T) {
-	_, p, g := startEurotherm(t)
+	_, p, g := startEurotherm(t, "reply_timeout: 300ms", "reply_timeout: 200ms")
 	g.AwaitGood("furnace.setpoint_high")
 	stream := g.Watch("furnace.>")
 	const request = "\x041111PV\x05"
@@ -195,7 +196,7 @@ func TestEurothermReplyWithABadByteIsNeverPublished(t *testing.T) {
 func TestEurothermWriteWithoutACKIsNotRepeated(t *testing.T) {
 	for what, spoilt := range map[string]fault{"silent": silent, "garbled": flipped(0), "late": {late: 240 * time.Millisecond}} {
 		t.Run(what, func(t *testing.T) {
-			e, p, g := startEurotherm(t)
+			e, p, g := startEurotherm(t, "reply_timeout: 300ms", "reply_timeout: 200ms")
 			g.AwaitGood("furnace.setpoint")
 			const request = "\x041111\x02SL450.0\x03\x33"
 			p.spoil(request, spoilt)

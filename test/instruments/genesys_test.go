@@ -136,7 +136,7 @@ func startGenesys(t *testing.T, oldAndNew ...string) (*genesysLine, *port, *rig.
 	t.Helper()
 	l := &genesysLine{}
 	p := plugIn(t, l, time.Millisecond)
-	return l, p, p.gateway("genesys.yaml", append([]string{"reply_timeout: 300ms", "reply_timeout: 200ms"}, oldAndNew...)...)
+	return l, p, p.gateway("genesys.yaml", oldAndNew...)
 }
 
 // fast are periods that keep the line busy all the time.
@@ -197,7 +197,7 @@ func TestGenesysRefusesWithItsWords(t *testing.T) {
 // Whatever goes wrong on the line, no unit's value is ever shown as another's,
 // and no unit does what another was told.
 func TestGenesysUnitsNeverAnswerForEachOther(t *testing.T) {
-	l, p, g := startGenesys(t, fast...)
+	l, p, g := startGenesys(t, append([]string{"reply_timeout: 300ms", "reply_timeout: 200ms"}, fast...)...)
 	const late = 210 * time.Millisecond
 	for i := range 4 {
 		g.AwaitGood(fmt.Sprintf("magnet%d.filter", i+1))

@@ -144,7 +144,7 @@ func startKeithley(t *testing.T, oldAndNew ...string) (*keithley, *port, *rig.Ga
 	t.Helper()
 	k := &keithley{}
 	p := plugIn(t, k, time.Millisecond)
-	return k, p, p.gateway("keithley2400.yaml", append([]string{"poll: 1s", "poll: 100ms", "reply_timeout: 1s", "reply_timeout: 300ms"}, oldAndNew...)...)
+	return k, p, p.gateway("keithley2400.yaml", append([]string{"poll: 1s", "poll: 100ms"}, oldAndNew...)...)
 }
 
 // ready is what the tests begin with: 1.5 V across 1 kiloohm.
@@ -235,7 +235,7 @@ func TestAKeithleySetIsRefusedWithTheWordsOfItsErrorQueue(t *testing.T) {
 // While its output is off it does not answer to :READ?, and says why in its
 // queue. Nothing else is lost by that.
 func TestAKeithleyThatMayNotMeasureSaysWhy(t *testing.T) {
-	_, p, g := startKeithley(t, "poll: 5s", "poll: 300ms")
+	_, p, g := startKeithley(t, "poll: 5s", "poll: 300ms", "reply_timeout: 1s", "reply_timeout: 300ms")
 	failing(t, g, "smu.voltage", "TIMEOUT")
 	r := g.Await("smu.last_error.code", rig.Limit, "803", func(r *rig.Reply) bool { return r.Good() && r.Number() == 803 })
 	if r.Availability.State != "connected" {
@@ -252,7 +252,7 @@ func TestAKeithleyThatMayNotMeasureSaysWhy(t *testing.T) {
 
 // A measurement of fewer elements than asked for is of none.
 func TestAKeithleyLineWithTooFewElementsIsNotPublished(t *testing.T) {
-	_, p, g := startKeithley(t)
+	_, p, g := startKeithley(t, "reply_timeout: 1s", "reply_timeout: 300ms")
 	ready(t, g)
 	g.AwaitGood("smu.current")
 	stream := g.Watch("smu.>")

@@ -93,11 +93,11 @@ func (s *sc10) obey(request string) string {
 	return ""
 }
 
-func startSC10(t *testing.T) (*sc10, *port, *rig.Gateway) {
+func startSC10(t *testing.T, oldAndNew ...string) (*sc10, *port, *rig.Gateway) {
 	t.Helper()
 	s := &sc10{}
 	p := plugIn(t, s, time.Millisecond)
-	return s, p, p.gateway("sc10.yaml", "poll: 500ms", "poll: 100ms", "poll: 2s", "poll: 200ms", "reply_timeout: 500ms", "reply_timeout: 200ms")
+	return s, p, p.gateway("sc10.yaml", append([]string{"poll: 500ms", "poll: 100ms", "poll: 2s", "poll: 200ms"}, oldAndNew...)...)
 }
 
 func TestSC10IsReadAndSet(t *testing.T) {
@@ -164,7 +164,7 @@ func TestSD41ToggleIsNeverRepeated(t *testing.T) {
 		{"the echo came late", fault{late: 250 * time.Millisecond}},
 	} {
 		t.Run(test.what, func(t *testing.T) {
-			s, p, g := startSC10(t)
+			s, p, g := startSC10(t, "reply_timeout: 500ms", "reply_timeout: 200ms")
 			g.AwaitGood("shutter.enabled")
 			stream := g.Watch("shutter.>")
 			p.spoil("ens\r", test.spoil)
@@ -190,7 +190,7 @@ func TestSD41ToggleIsNeverRepeated(t *testing.T) {
 
 // A reply that came without its echo says nothing, not even where it looks well.
 func TestSC10ReplyWithoutItsEchoIsNotPublished(t *testing.T) {
-	_, p, g := startSC10(t)
+	_, p, g := startSC10(t, "reply_timeout: 500ms", "reply_timeout: 200ms")
 	g.AwaitGood("shutter.repeats")
 	stream := g.Watch("shutter.>")
 	for _, spoilt := range []fault{instead("open?\r", ""), instead("open?\r100", "shut?\r5"), torn, {late: 220 * time.Millisecond}, instead("100", "1 0")} {

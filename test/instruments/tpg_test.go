@@ -111,12 +111,13 @@ func (g *tpg) tell() string {
 	return ""
 }
 
-func startTPG(t *testing.T) (*tpg, *port, *rig.Gateway) {
+func startTPG(t *testing.T, oldAndNew ...string) (*tpg, *port, *rig.Gateway) {
 	t.Helper()
 	g := &tpg{}
 	p := plugIn(t, g, time.Millisecond)
-	return g, p, p.gateway("tpg261.yaml", "poll: 500ms", "poll: 50ms", "poll: 1s", "poll: 50ms", "poll: 2s", "poll: 50ms", "poll: 5s", "poll: 50ms",
-		"reply_timeout: 500ms", "reply_timeout: 200ms")
+	return g, p, p.gateway("tpg261.yaml", append([]string{
+		"poll: 500ms", "poll: 50ms", "poll: 1s", "poll: 50ms", "poll: 2s", "poll: 50ms", "poll: 5s", "poll: 50ms",
+	}, oldAndNew...)...)
 }
 
 // undisturbed checks that each <ENQ> came right after a message that was
@@ -197,7 +198,7 @@ func TestTPGRefusesWithNAK(t *testing.T) {
 // A handshake that breaks in its middle is given up: its <ENQ> does not come
 // later, and its answer is not taken for that of the next one.
 func TestATPGHandshakeThatBreaksIsGivenUp(t *testing.T) {
-	_, p, g := startTPG(t)
+	_, p, g := startTPG(t, "reply_timeout: 500ms", "reply_timeout: 200ms")
 	g.AwaitGood("gauge.error")
 	g.AwaitGood("gauge.filter")
 	stream := g.Watch("gauge.>")
