@@ -22,6 +22,7 @@ type codec struct {
 
 	scaled        bool
 	scale, offset float64
+	divisor       float64 // 1/scale where that is whole, or 0
 	states        []int64 // the unit's own numbers
 }
 
@@ -127,7 +128,7 @@ func (c *codec) reorder(to, from []byte) {
 func (c *codec) decodeScalar(raw gateway.Value) (gateway.Value, gateway.Alarm) {
 	switch kind := c.element.Kind; {
 	case c.scaled:
-		return checked(c.element.FromFloat(raw.Float()*c.scale + c.offset))
+		return checked(c.element.FromFloat(c.toScale(raw.Float())))
 	case kind == gateway.Enum:
 		n := number(raw)
 		for i, state := range c.states {
@@ -143,6 +144,23 @@ func (c *codec) decodeScalar(raw gateway.Value) (gateway.Value, gateway.Alarm) {
 		return gateway.Of(raw.Bool()), gateway.Alarm{}
 	}
 	return checked(c.element.Convert(raw))
+}
+
+// toScale makes the attribute's number of the unit's. A scale of 0.1 is no exact
+// float64, but to divide by 10 is: 3276.7 instead of 3276.7000000000003.
+func (c *codec) toScale(raw float64) float64 {
+	if c.divisor != 0 {
+		return raw/c.divisor + c.offset
+	}
+	return raw*c.scale + c.offset
+}
+
+// fromScale is the inverse of toScale.
+func (c *codec) fromScale(f float64) float64 {
+	if c.divisor != 0 {
+		return (f - c.offset) * c.divisor
+	}
+	return (f - c.offset) / c.scale
 }
 
 // number is an integer or a bit as int64; 64 unsigned bits keep their pattern.
@@ -197,7 +215,7 @@ func (c *codec) encode(v gateway.Value) ([]byte, error) {
 func (c *codec) encodeScalar(v gateway.Value) (gateway.Value, error) {
 	switch kind := c.element.Kind; {
 	case c.scaled:
-		f := (v.Float() - c.offset) / c.scale
+		f := c.fromScale(v.Float())
 		if c.raw.Kind.IsInteger() {
 			f = math.RoundToEven(f)
 		}

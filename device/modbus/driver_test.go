@@ -4,6 +4,9 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
 
 	"github.com/polygate/gateway/device/link/linktest"
 	"github.com/polygate/gateway/device/modbus/pdu"
@@ -43,7 +46,7 @@ func TestTypesAndOrders(t *testing.T) {
 		"int64":                 {"kind: int64", []uint16{0xFFFF, 0xFFFF, 0xFFFF, 0xFFFE}, "-2", "72623859790382856", []uint16{0x0102, 0x0304, 0x0506, 0x0708}},
 		"uint64 low word first": {"kind: uint64, word_order: little", []uint16{0x0708, 0x0506, 0x0304, 0x0102}, "72623859790382856", "18446744073709551615", []uint16{0xFFFF, 0xFFFF, 0xFFFF, 0xFFFF}},
 		"float64":               {"kind: float64, type: float64", []uint16{0x4093, 0x4A00, 0, 0}, "1234.5", "-2", []uint16{0xC000, 0, 0, 0}},
-		"scaled":                {"kind: float64, type: int16, scale: 0.1, offset: -50", []uint16{1234}, "73.4", "-50.1", []uint16{0xFFFF}},
+		"scaled":                {"kind: float64, type: int16, scale: 0.1, offset: -50", []uint16{0x7FFF}, "3226.7", "-50.1", []uint16{0xFFFF}},
 		"enum":                  {"kind: enum, states: [{label: Off, raw: 0x10}, {label: On, raw: 0x2F}]", []uint16{0x2F}, "On", "Off", []uint16{0x10}},
 		"bool":                  {"kind: bool", []uint16{1}, "true", "false", []uint16{0}},
 		"string":                {"kind: string, max_length: 6", []uint16{0x4162, 0x6300, 0x7878}, "Abc", "xyzzy", []uint16{0x7879, 0x7A7A, 0x7900}},
@@ -299,4 +302,24 @@ attributes: {x: {table: holding, address: 0, kind: int32, poll: 1s, access: rw}}
 			expect(t, u.put("x", "5"), "verified: x=5")
 		}
 	})
+}
+
+func TestOneLineHasOneFraming(t *testing.T) {
+	r := newRig(t, newSlave(false, 1))
+	const attributes = "\nattributes: {x: {table: holding, address: 0, kind: int16, poll: 1s}}"
+	r.unit("one", attributes)
+	if _, err := r.lines.New("two", decode(t, "framing: tcp"+attributes), r.line, 0, zerolog.Nop()); err == nil {
+		t.Error("a line takes both framings")
+	}
+}
+
+func TestLineShare(t *testing.T) {
+	r := newRig(t, newSlave(false, 1))
+	u := r.unit("one", `
+silence: 5ms
+attributes: {x: {table: holding, address: 0, kind: int16, shape: 10, poll: 100ms}}`)
+	// 8 bytes there, 25 back and two silences, ten times a second.
+	if got := u.driver.LineShare(time.Millisecond); math.Abs(got-0.43) > 1e-9 {
+		t.Errorf("the share is %v", got)
+	}
 }

@@ -28,6 +28,9 @@ func (k *compiler) codec(a *Attribute, t *gateway.Type, in table, at describe.Pl
 	if c.scale == 0 || math.IsNaN(c.scale) || math.IsInf(c.scale, 0) || math.IsNaN(c.offset) || math.IsInf(c.offset, 0) {
 		at.In("scale").Errorf("scale %v and offset %v make no number", c.scale, c.offset)
 	}
+	if inverse := 1 / c.scale; c.scaled && inverse == math.Trunc(inverse) {
+		c.divisor = inverse
+	}
 	k.states(&c, at)
 	return c
 }
