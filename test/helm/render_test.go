@@ -154,13 +154,14 @@ func TestRenderedFilesPassTheCheck(t *testing.T) {
 
 // A state named Off stays a text: the file is passed on as it was written.
 func TestTheFileIsPassedOnWordForWord(t *testing.T) {
-	const text = "devices:\n  # {{ not a template }}\n  a: {driver: soft, attributes: {x: {kind: enum, states: [Off, On], access: rw}}}"
+	const text = "---\ndevices:\n  # {{ not a template }}\n  a: {driver: soft, attributes: {x: {kind: enum, states: [Off, On], access: rw}}}\n"
 	path := filepath.Join(t.TempDir(), "instruments.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	rendered := newHelm(t).mustRender("--set-file", "config="+path)
-	if got := files(t, rendered, "lab-polygate")["gateway.yaml"]; !strings.HasSuffix(strings.TrimSpace(got), text) {
+	// It comes first, so that a line in a message is that line of the file.
+	if got := files(t, rendered, "lab-polygate")["gateway.yaml"]; !strings.HasPrefix(got, text+"ops:") {
 		t.Errorf("got %s", got)
 	}
 }

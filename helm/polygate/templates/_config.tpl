@@ -1,19 +1,20 @@
 {{- /*
 The files that polygate runs with, as the data of a ConfigMap: gateway.yaml in mode allInOne, drivers.yaml and
-frontends.yaml in mode split. The ConfigMap of the pods and that of the check before have the same.
+frontends.yaml in mode split. The ConfigMap of the pods and that of the check before have the same. The text of `config`
+comes first, so that the lines that the check names are those of the user's file.
 */ -}}
 {{- define "polygate.files" -}}
 {{- if eq .Values.mode "allInOne" }}
 gateway.yaml: |
+  {{- include "polygate.instruments" . | nindent 2 }}
   {{- include "polygate.commonFile" . | nindent 2 }}
   {{- include "polygate.frontendsFile" . | nindent 2 }}
-  {{- include "polygate.instruments" . | nindent 2 }}
 {{- else }}
 {{- if .Values.driverPod.enabled }}
 drivers.yaml: |
+  {{- include "polygate.instruments" . | nindent 2 }}
   {{- include "polygate.commonFile" . | nindent 2 }}
   frontends: {}
-  {{- include "polygate.instruments" . | nindent 2 }}
 {{- end }}
 {{- if .Values.frontendPods.enabled }}
 frontends.yaml: |
@@ -64,7 +65,7 @@ frontends:
 
 {{- /* The text of `config`, with the device for `helm test` before the first one, at its indentation. */ -}}
 {{- define "polygate.instruments" -}}
-{{- $text := trim .Values.config }}
+{{- $text := trimSuffix "\n" .Values.config }}
 {{- if not .Values.test.softAttribute }}
 {{- $text }}
 {{- else }}
