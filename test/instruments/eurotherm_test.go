@@ -111,9 +111,10 @@ func startEurotherm(t *testing.T, oldAndNew ...string) (*eurotherm, *port, *rig.
 	t.Helper()
 	e := &eurotherm{}
 	p := plugIn(t, e, time.Millisecond)
-	return e, p, p.gateway("eurotherm2000.yaml", append([]string{
+	gateway := p.gateway("eurotherm2000.yaml", append([]string{
 		"poll: 500ms", "poll: 50ms", "poll: 1s", "poll: 50ms", "poll: 5s", "poll: 50ms", "poll: 10s", "poll: 100ms",
 	}, oldAndNew...)...)
+	return e, p, gateway
 }
 
 func TestEurothermIsReadAndSet(t *testing.T) {

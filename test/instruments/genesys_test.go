@@ -136,7 +136,8 @@ func startGenesys(t *testing.T, oldAndNew ...string) (*genesysLine, *port, *rig.
 	t.Helper()
 	l := &genesysLine{}
 	p := plugIn(t, l, time.Millisecond)
-	return l, p, p.gateway("genesys.yaml", oldAndNew...)
+	gateway := p.gateway("genesys.yaml", oldAndNew...)
+	return l, p, gateway
 }
 
 // fast are periods that keep the line busy all the time.

@@ -144,7 +144,8 @@ func startKeithley(t *testing.T, oldAndNew ...string) (*keithley, *port, *rig.Ga
 	t.Helper()
 	k := &keithley{}
 	p := plugIn(t, k, time.Millisecond)
-	return k, p, p.gateway("keithley2400.yaml", append([]string{"poll: 1s", "poll: 100ms"}, oldAndNew...)...)
+	gateway := p.gateway("keithley2400.yaml", append([]string{"poll: 1s", "poll: 100ms"}, oldAndNew...)...)
+	return k, p, gateway
 }
 
 // ready is what the tests begin with: 1.5 V across 1 kiloohm.

@@ -97,7 +97,8 @@ func startSC10(t *testing.T, oldAndNew ...string) (*sc10, *port, *rig.Gateway) {
 	t.Helper()
 	s := &sc10{}
 	p := plugIn(t, s, time.Millisecond)
-	return s, p, p.gateway("sc10.yaml", append([]string{"poll: 500ms", "poll: 100ms", "poll: 2s", "poll: 200ms"}, oldAndNew...)...)
+	gateway := p.gateway("sc10.yaml", append([]string{"poll: 500ms", "poll: 100ms", "poll: 2s", "poll: 200ms"}, oldAndNew...)...)
+	return s, p, gateway
 }
 
 func TestSC10IsReadAndSet(t *testing.T) {

@@ -2,6 +2,7 @@ package instruments_test
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -64,9 +65,8 @@ func (g *tpg) answer(request string) string {
 
 // take obeys a message, and reports whether it does.
 func (g *tpg) take(name string, args []int) bool {
-	known := strings.Contains("PR1 UNI SEN FIL SPS ERR TID", name)
 	switch {
-	case !known:
+	case !slices.Contains([]string{"PR1", "UNI", "SEN", "FIL", "SPS", "ERR", "TID"}, name):
 		g.fault = 1
 		return false
 	case len(args) == 0:
@@ -115,9 +115,10 @@ func startTPG(t *testing.T, oldAndNew ...string) (*tpg, *port, *rig.Gateway) {
 	t.Helper()
 	g := &tpg{}
 	p := plugIn(t, g, time.Millisecond)
-	return g, p, p.gateway("tpg261.yaml", append([]string{
+	gateway := p.gateway("tpg261.yaml", append([]string{
 		"poll: 500ms", "poll: 50ms", "poll: 1s", "poll: 50ms", "poll: 2s", "poll: 50ms", "poll: 5s", "poll: 50ms",
 	}, oldAndNew...)...)
+	return g, p, gateway
 }
 
 // undisturbed checks that each <ENQ> came right after a message that was
