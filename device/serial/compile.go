@@ -263,8 +263,12 @@ func (k *compiler) request(read Steps, at describe.Place) *exchange {
 		here = at.In(fmt.Sprint(last))
 	}
 	asks := &read[last]
-	if asks.Send == "" || asks.Reply != nil || asks.Wait != 0 {
-		here.Errorf("what asks for the value is only sent: its reply stands in reply, and there is no wait")
+	switch {
+	case asks.Send == "":
+		here.Errorf("nothing is sent here that asks for the value")
+		return nil
+	case asks.Reply != nil || asks.Wait != 0:
+		here.Errorf("what asks for the value is only sent: the answer's format is beside read, and there is no wait")
 		return nil
 	}
 	b := literal(asks.Send, "a query", here)
