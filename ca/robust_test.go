@@ -179,6 +179,7 @@ func FuzzRequests(f *testing.F) {
 		f.Fatal(err)
 	}
 	s.listeners = []*listener{{}}
+	s.beacons = &beacons{added: make(chan struct{}, 1)}
 	done := make(chan error, 1)
 	go func() { done <- s.directory.serve(s.ctx) }()
 	<-s.directory.synced
@@ -213,6 +214,7 @@ func FuzzSearches(f *testing.F) {
 	f.Add([]byte{})
 	w := frontendtest.NewScripted(f)
 	s := New(Config{}, w.View, zerolog.Nop())
+	s.beacons = &beacons{added: make(chan struct{}, 1)}
 	done := make(chan error, 1)
 	go func() { done <- s.directory.serve(s.ctx) }()
 	<-s.directory.synced

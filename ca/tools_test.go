@@ -77,7 +77,7 @@ func repeater(t testing.TB) {
 // run runs a program to its end and returns what it printed on both outputs.
 func run(t testing.TB, env []string, program string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = env
