@@ -63,6 +63,14 @@ type serialConfig struct {
 	serial.Config `yaml:",inline"`
 }
 
+func (c *serialConfig) instrument(device string) (simulated, []describe.Problem) {
+	i, problems := serial.NewInstrument(device, c.Config, simSeed)
+	if i == nil {
+		return nil, problems
+	}
+	return i, problems
+}
+
 func (c *serialConfig) build(at site) (device.Driver, error) {
 	return at.lines.serial.New(at.device, c.Config, at.line, at.log)
 }

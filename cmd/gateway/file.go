@@ -58,6 +58,7 @@ func plan(document *config.Document) (*file, error) {
 	for _, name := range document.Keys("devices") {
 		f.planDevice(document, name)
 	}
+	f.planSimulated(document)
 	if err := document.Err(); err != nil {
 		return nil, err
 	}

@@ -26,7 +26,8 @@ type linkConfig struct {
 	TCP     string `yaml:"tcp,omitempty" json:"tcp,omitempty" jsonschema:"description=host:port of an instrument or a terminal server"`
 	RFC2217 string `yaml:"rfc2217,omitempty" json:"rfc2217,omitempty" jsonschema:"description=host:port of a terminal server that is told the settings of its serial port"`
 	UDP     string `yaml:"udp,omitempty" json:"udp,omitempty" jsonschema:"description=host:port of an instrument that answers to datagrams"`
-	Sim     string `yaml:"sim,omitempty" json:"sim,omitempty" jsonschema:"description=A simulated instrument,enum=temperature-controller"`
+	Sim     string `yaml:"sim,omitempty" json:"sim,omitempty" jsonschema:"description=A simulated instrument; devices answers as the devices on this link are described,enum=temperature-controller,enum=devices"`
+	Replay  string `yaml:"replay,omitempty" json:"replay,omitempty" jsonschema:"description=A file that watch --bytes --save wrote; its instrument answers again as it did"`
 }
 
 type rs485Config struct {
@@ -43,13 +44,13 @@ const simSeed = 1
 // opener makes what opens the link, or says what is wrong with the settings.
 func (c *linkConfig) opener() (link.Opener, error) {
 	ways := 0
-	for _, way := range []string{c.Port, c.TCP, c.RFC2217, c.UDP, c.Sim} {
+	for _, way := range []string{c.Port, c.TCP, c.RFC2217, c.UDP, c.Sim, c.Replay} {
 		if way != "" {
 			ways++
 		}
 	}
 	if ways != 1 {
-		return nil, fmt.Errorf("want exactly one of port, tcp, rfc2217, udp and sim, got %d", ways)
+		return nil, fmt.Errorf("want exactly one of port, tcp, rfc2217, udp, sim and replay, got %d", ways)
 	}
 	if c.Port == "" && c.RFC2217 == "" && c.serialSettings() {
 		return nil, fmt.Errorf("baud and the other settings of a serial port need port or rfc2217")
@@ -65,6 +66,10 @@ func (c *linkConfig) opener() (link.Opener, error) {
 			return nil, err
 		}
 		return remote, remote.Validate()
+	case c.Replay != "":
+		return sim.NewReplayOpener(c.Replay)
+	case c.Sim == simDevices:
+		return nil, nil // Its devices are not known yet.
 	case c.Sim != "":
 		return sim.NewOpener(c.Sim, simSeed, nil)
 	}
@@ -84,7 +89,7 @@ func checkAddress(key, address string) error {
 
 func (c *linkConfig) serialSettings() bool {
 	rest := *c
-	rest.Port, rest.TCP, rest.RFC2217, rest.UDP, rest.Sim = "", "", "", "", ""
+	rest.Port, rest.TCP, rest.RFC2217, rest.UDP, rest.Sim, rest.Replay = "", "", "", "", "", ""
 	return rest != linkConfig{}
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/polygate/gateway/ca"
 	"github.com/polygate/gateway/device/describe"
 	"github.com/polygate/gateway/device/serial"
-	"github.com/polygate/gateway/device/sim"
 	"github.com/polygate/gateway/internal/ops"
 )
 
@@ -97,7 +96,7 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{text, number, {Type: "boolean"}}}
 	case reflect.TypeFor[describe.Shape]():
 		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{whole, {Type: "array", Items: whole}}}
-	case reflect.TypeFor[sim.Initial]():
+	case reflect.TypeFor[describe.Initial]():
 		return &jsonschema.Schema{} // of the attribute's kind
 	case reflect.TypeFor[ca.Endpoints]():
 		one := oneOrStruct[ca.Endpoint]()

@@ -67,6 +67,7 @@ type item struct {
 	write    *write    // nil if it cannot be written
 	readBack bool
 	connect  onConnect
+	source   source // for a simulated instrument
 }
 
 // onConnect says what happens to an rw attribute on each connect.

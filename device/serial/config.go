@@ -122,6 +122,8 @@ type Attribute struct {
 	SignBits int `yaml:"sign_bits" json:"sign_bits,omitempty"`
 	// Special are replies that stand for no ordinary value.
 	Special []Special `yaml:"special" json:"special,omitempty"`
+	// Simulate is for the instrument on a link with sim: devices.
+	Simulate *Simulate `yaml:"simulate" json:"simulate,omitempty"`
 }
 
 // A Special is a reply such as "OVERLD" or 9.9E37 and what it means. The first

@@ -19,6 +19,7 @@ func (k *compiler) attribute(e *entry[Attribute]) {
 	}
 	d := a.Build(k.device+"."+e.name, a.Poll, at)
 	it := item{codec: k.codec(a, &d.Type, at)}
+	it.source = k.source(a, &d, it.codec, at.In("simulate"))
 	index := len(k.plan.items)
 	if len(a.Read) > 0 {
 		it.exchange = k.request(a.Read, at.In("read"))

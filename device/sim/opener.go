@@ -33,9 +33,28 @@ func NewOpener(name string, seed uint64, faults *Faults) (*Opener, error) {
 	if name != TemperatureControllerName {
 		return nil, fmt.Errorf("there is no simulated instrument %q%s", name, describe.DidYouMean(name, []string{TemperatureControllerName}))
 	}
-	return &Opener{name: name, server: &Server{
+	return NewServerOpener(name, &Server{
 		Instrument: NewTemperatureController(seed), Terminator: "\r\n", Now: time.Now, Faults: faults,
-	}}, nil
+	}), nil
+}
+
+// NewServerOpener returns the address of the instrument that a server lets answer.
+func NewServerOpener(name string, server *Server) *Opener { return &Opener{name: name, server: server} }
+
+// Several are instruments on one line. Each hears every request; the first that
+// has an answer gives it.
+type Several []Instrument
+
+var _ Instrument = Several(nil)
+
+// Handle asks one after the other.
+func (s Several) Handle(now time.Time, line string) (reply string, ok bool) {
+	for _, i := range s {
+		if r, answers := i.Handle(now, line); answers && !ok {
+			reply, ok = r, true
+		}
+	}
+	return reply, ok
 }
 
 // String names the link.

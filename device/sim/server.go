@@ -27,7 +27,8 @@ var ErrUnplugged = errors.New("simulated instrument unplugged")
 // request. Its fields are not changed once it serves.
 type Server struct {
 	Instrument Instrument
-	Terminator string           // of requests and replies, such as "\r\n"
+	Terminator string           // of requests and replies, such as "\r\n"; without one, what is read at once is a request
+	ReplyEnd   *string          // of replies, where they end in something else
 	Now        func() time.Time // the instrument's clock
 	Faults     *Faults          // nil: it always behaves
 
@@ -49,7 +50,7 @@ func (s *Server) Serve(ctx context.Context, conn io.ReadWriteCloser) error {
 		n, err := conn.Read(chunk)
 		line.add(chunk[:n])
 		for {
-			request, ok := line.next(s.Terminator)
+			request, ok := s.next(&line)
 			if !ok {
 				break
 			}
@@ -61,6 +62,36 @@ func (s *Server) Serve(ctx context.Context, conn io.ReadWriteCloser) error {
 			return ended(ctx, err)
 		}
 	}
+}
+
+// A cutter is an instrument that finds the end of a request itself.
+type cutter interface {
+	// cut returns the length of the request that buf begins with, and 0 while
+	// more is to come. What cannot begin a request it tells to drop.
+	cut(buf []byte) (n int, drop bool)
+}
+
+// next returns the next request that is there.
+func (s *Server) next(line *lineBuffer) (request string, ok bool) {
+	if c, ok := s.Instrument.(cutter); ok {
+		n, drop := c.cut(line.buf)
+		if drop {
+			line.buf = line.buf[:0]
+		}
+		return line.take(n), n > 0
+	}
+	if s.Terminator == "" {
+		n := len(line.buf)
+		return line.take(n), n > 0
+	}
+	return line.next(s.Terminator)
+}
+
+func (s *Server) replyEnd() string {
+	if s.ReplyEnd != nil {
+		return *s.ReplyEnd
+	}
+	return s.Terminator
 }
 
 // ended hides errors that only say that somebody hung up.
@@ -80,9 +111,9 @@ func (s *Server) answer(ctx context.Context, conn io.Writer, request, held strin
 	s.mu.Lock()
 	reply, ok := s.Instrument.Handle(s.Now(), request)
 	s.mu.Unlock()
-	out := ""
+	out, end := "", s.replyEnd()
 	if ok {
-		out = reply + s.Terminator
+		out = reply + end
 	}
 	fault, faulty := s.Faults.take(request)
 	if faulty {
@@ -94,9 +125,9 @@ func (s *Server) answer(ctx context.Context, conn io.Writer, request, held strin
 		case Garbled:
 			out = garble(reply) + out[len(reply):]
 		case Extra:
-			out = fault.Text + s.Terminator + out
+			out = fault.Text + end + out
 		case Echo:
-			out = request + s.Terminator + out
+			out = request + end + out
 		case Held:
 			return held + out, nil
 		case Late:
@@ -143,6 +174,13 @@ func (l *lineBuffer) next(terminator string) (line string, ok bool) {
 		return "", false
 	}
 	line = string(l.buf[:i])
-	l.buf = append(l.buf[:0], l.buf[i+len(terminator):]...)
+	l.take(i + len(terminator))
 	return line, true
+}
+
+// take removes the first n bytes and returns them.
+func (l *lineBuffer) take(n int) string {
+	taken := string(l.buf[:n])
+	l.buf = append(l.buf[:0], l.buf[n:]...)
+	return taken
 }

@@ -177,6 +177,9 @@ func (f *Format) Append(dst []byte, args ...Value) ([]byte, error) {
 			out = append(out, it.literal...)
 		case opAny:
 			// Nothing is written for any byte, as in StreamDevice.
+			if f.opts.Direction == mirror {
+				out = append(out, ' ')
+			}
 		case opSpace:
 			out = append(out, ' ')
 		case opChecksum:
@@ -184,7 +187,10 @@ func (f *Format) Append(dst []byte, args ...Value) ([]byte, error) {
 		case opRewrite:
 			out, err = it.rewrite.output(out, len(dst))
 		case opValue:
+			start := len(out)
 			switch {
+			case it.spec.skip && f.opts.Direction == mirror:
+				out, err = it.appendTypical(out)
 			case it.spec.skip:
 				err = fmt.Errorf("%%*%c can only be read", it.spec.verb)
 			case f.opts.Array:
@@ -194,6 +200,9 @@ func (f *Format) Append(dst []byte, args ...Value) ([]byte, error) {
 				if err == nil {
 					next++
 				}
+			}
+			if f.opts.DecimalComma && f.opts.Direction == mirror && it.conv.kind() == KindFloat {
+				out = withComma(out, start)
 			}
 		}
 		if err != nil {

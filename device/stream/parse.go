@@ -184,6 +184,9 @@ func (p *parser) converter() error {
 	if err := s.check(rule, p.opts.Direction); err != nil {
 		return err
 	}
+	if p.opts.Direction == mirror {
+		s.mirror(p.opts.Array)
+	}
 	it := item{spec: s}
 	if err := build(p, &it); err != nil {
 		return err
