@@ -79,10 +79,10 @@ func (c *Circuit) Subscription(id uint32) *Subscription { return c.subs[id] }
 // an owner needs to set limits.
 func (c *Circuit) Channels() int { return len(c.channels) }
 
-// Subscriptions: see Channels.
+// Subscriptions returns the number of subscriptions, for limits.
 func (c *Circuit) Subscriptions() int { return len(c.subs) }
 
-// Pending: see Channels.
+// Pending returns the number of requests without an answer, for limits.
 func (c *Circuit) Pending() int { return len(c.pending) }
 
 // Sent tells of a message that we are about to send.
