@@ -217,16 +217,14 @@ func newWatch() *cobra.Command {
   gateway watch --bytes line1 --save line1.trace`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			err := error(nil)
+			watch := cl.watch
 			if traced.bytes {
-				err = traced.watch(c.Context(), c.OutOrStdout(), args[0])
-			} else {
-				err = cl.watch(c.Context(), c.OutOrStdout(), args[0])
+				watch = traced.watch
 			}
-			if c.Context().Err() != nil {
-				return nil // interrupted, as told
+			if err := watch(c.Context(), c.OutOrStdout(), args[0]); c.Context().Err() == nil {
+				return err
 			}
-			return err
+			return nil // interrupted, as told
 		},
 	}
 	cl.flags(c)

@@ -9,6 +9,7 @@ package webguard
 
 import (
 	"net"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -76,11 +77,11 @@ func (g *Guard) Decide(r Request) Decision {
 	case r.Origin == "" || sameOrigin(r.Origin, r.Host):
 		return Serve
 	case slices.Contains(g.origins, "*") || slices.Contains(g.origins, r.Origin):
-		if r.Method == "OPTIONS" {
+		if r.Method == http.MethodOptions {
 			return Preflight
 		}
 		return ServeCORS
-	case (r.Method == "GET" || r.Method == "HEAD") && !r.Upgrade:
+	case (r.Method == http.MethodGet || r.Method == http.MethodHead) && !r.Upgrade:
 		return ServeOpaque
 	}
 	return RefuseOrigin

@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package rig runs the built gateway for end-to-end tests, as its users run it:
 // a process of its own that is started with a file, asked over HTTP, and
 // stopped, killed or held by signals.
