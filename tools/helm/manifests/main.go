@@ -16,6 +16,8 @@ import (
 	"strings"
 
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -115,9 +117,20 @@ func level(levels policy.Evaluator, object runtime.Object) string {
 	return string(api.LevelPrivileged)
 }
 
+// pod returns the pod that an object is or makes, or nothing.
 func pod(object runtime.Object) (*metav1.ObjectMeta, *corev1.PodSpec) {
-	if p, ok := object.(*corev1.Pod); ok {
-		return &p.ObjectMeta, &p.Spec
+	var t *corev1.PodTemplateSpec
+	switch o := object.(type) {
+	case *corev1.Pod:
+		return &o.ObjectMeta, &o.Spec
+	case *appsv1.Deployment:
+		t = &o.Spec.Template
+	case *appsv1.StatefulSet:
+		t = &o.Spec.Template
+	case *batchv1.Job:
+		t = &o.Spec.Template
+	default:
+		return nil, nil
 	}
-	return template(object)
+	return &t.ObjectMeta, &t.Spec
 }
