@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -209,10 +210,13 @@ func (f *file) site(planned plannedDevice, line *link.Line, together *lines, log
 	return at
 }
 
+// unusedAfter is longer than a driver takes to come back after a fault.
+const unusedAfter = 3 * time.Second
+
 // line makes the line of a link, which opens nothing; nil for a device without.
 func (f *file) line(name string) *link.Line {
 	if opener, ok := f.links[name]; ok {
-		return link.NewLine(name, opener)
+		return link.NewLine(name, opener, link.OnlyWhileUsed(unusedAfter))
 	}
 	return nil
 }

@@ -33,6 +33,9 @@ type Line struct {
 	name    string
 	opener  Opener
 	retry   backoff
+	linger  time.Duration // how long the port stays open without users; 0 is for ever
+	used    chan struct{} // tells Serve that there is a user; holds one token
+	unused  *time.Timer   // closes the port; guarded by notify
 	traces  atomic.Pointer[[]*Trace]
 	users   atomic.Pointer[[]*User]
 	count   counters
@@ -71,12 +74,21 @@ func WithRetry(first, longest time.Duration) Option {
 	return func(l *Line) { l.retry = backoff{first: first, max: longest} }
 }
 
+// OnlyWhileUsed opens the port when there is a user, and closes it when there
+// has been none for the time of linger: another process may want it. The time
+// should be longer than users take to come back after a fault, since opening
+// some ports resets the instrument.
+func OnlyWhileUsed(linger time.Duration) Option {
+	return func(l *Line) { l.linger = linger }
+}
+
 // NewLine makes the line of a link. The name is for messages.
 func NewLine(name string, o Opener, opts ...Option) *Line {
 	l := &Line{
 		name:    name,
 		opener:  o,
 		retry:   backoff{first: firstRetry, max: maxRetry},
+		used:    make(chan struct{}, 1),
 		idle:    time.NewTimer(time.Hour),
 		scratch: make([]byte, readSize),
 		state:   State{Since: time.Now(), Words: "not opened yet"},
@@ -113,7 +125,7 @@ func (l *Line) Serve(ctx context.Context) error {
 	// Exchanges end at once when ctx does, also while a port is being opened.
 	shut := make(chan struct{})
 	context.AfterFunc(ctx, func() { defer close(shut); l.shut() })
-	for ctx.Err() == nil {
+	for l.awaitUse(ctx) {
 		start := time.Now()
 		port, err := l.opener.Open(ctx)
 		if err != nil {
@@ -139,6 +151,52 @@ func (l *Line) Serve(ctx context.Context) error {
 	return nil
 }
 
+// awaitUse waits until the port is wanted, or returns false when ctx ends.
+func (l *Line) awaitUse(ctx context.Context) bool {
+	for ctx.Err() == nil {
+		if l.linger == 0 || len(*l.users.Load()) > 0 {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+		case <-l.used:
+		}
+	}
+	return false
+}
+
+// useChanged is called with notify held when users come or go.
+func (l *Line) useChanged() {
+	if l.linger == 0 {
+		return
+	}
+	if l.unused != nil {
+		l.unused.Stop()
+		l.unused = nil
+	}
+	if len(*l.users.Load()) > 0 {
+		select {
+		case l.used <- struct{}{}:
+		default:
+		}
+		return
+	}
+	l.unused = time.AfterFunc(l.linger, l.closeUnused)
+}
+
+// closeUnused lets go of the port, unless a user came at the last moment.
+func (l *Line) closeUnused() {
+	l.notify.Lock()
+	wanted := len(*l.users.Load()) > 0
+	l.notify.Unlock()
+	l.mu.Lock()
+	s := l.sess
+	l.mu.Unlock()
+	if s != nil && !wanted {
+		l.fail(s, errUnused)
+	}
+}
+
 // run serves an opened port until it is lost or the line is shut.
 func (l *Line) run(port Port) {
 	s := &session{port: port, lost: make(chan struct{})}
@@ -157,8 +215,13 @@ func (l *Line) run(port Port) {
 	l.read(s)
 	// The loser closed the port in fail; here its effects are waited for.
 	<-s.lost
-	if errors.Is(s.err, ErrClosed) {
+	switch {
+	case errors.Is(s.err, ErrClosed):
 		return // Serve tells.
+	case errors.Is(s.err, errUnused):
+		l.retry.reset()
+		l.setState(func(st *State) { st.Connected, st.Since, st.Words = false, time.Now(), errUnused.Error() })
+		return
 	}
 	l.setState(func(st *State) {
 		st.Connected, st.Since, st.Words = false, time.Now(), s.err.Error()

@@ -67,6 +67,8 @@ var (
 	ErrLost = errors.New("line was lost")
 	// ErrClosed says that the line's Serve has ended, or is about to.
 	ErrClosed = errors.New("line is closed")
+	// errUnused ends a session that nobody needs.
+	errUnused = errors.New("not in use")
 	// ErrTimeout says that a deadline passed; the line is still up.
 	ErrTimeout = os.ErrDeadlineExceeded
 	// ErrNoisy says that the line did not become silent in Conn.Drain.

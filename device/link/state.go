@@ -43,6 +43,7 @@ func (l *Line) NewUser(name string, o UserOptions) *User {
 	defer l.notify.Unlock()
 	users := append(slices.Clip(*l.users.Load()), u)
 	l.users.Store(&users)
+	l.useChanged()
 	if u.onState != nil {
 		u.onState(l.State())
 	}
@@ -58,6 +59,7 @@ func (u *User) Close() {
 	defer l.notify.Unlock()
 	users := slices.DeleteFunc(slices.Clone(*l.users.Load()), func(x *User) bool { return x == u })
 	l.users.Store(&users)
+	l.useChanged()
 }
 
 // State returns the present state.
