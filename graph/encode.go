@@ -13,17 +13,17 @@ import (
 
 var _ model.Encoder = (*Server)(nil)
 
-// Encode makes the field `batch`: the events as a JSON list, with the names that
-// the schema has for the same things.
-func (s *Server) Encode(events []gateway.Event) []byte {
-	out := append(make([]byte, 0, 256*len(events)+2), '[')
+// AppendEvents writes the field `batch`: the events as a JSON list, with the names
+// that the schema has for the same things.
+func (s *Server) AppendEvents(dst []byte, events []gateway.Event) []byte {
+	dst = append(dst, '[')
 	for i := range events {
 		if i > 0 {
-			out = append(out, ',')
+			dst = append(dst, ',')
 		}
-		out = s.appendEvent(out, &events[i])
+		dst = s.appendEvent(dst, &events[i])
 	}
-	return append(out, ']')
+	return append(dst, ']')
 }
 
 func (s *Server) appendEvent(dst []byte, e *gateway.Event) []byte {

@@ -168,7 +168,7 @@ type buffer struct {
 }
 
 // mostEvents is the capacity up to which a buffer is kept for the next stream.
-const mostEvents = 1024
+const mostEvents = 2048
 
 func (s *Server) takeBuffer() *buffer {
 	if b, ok := s.buffers.Get().(*buffer); ok {
@@ -178,7 +178,7 @@ func (s *Server) takeBuffer() *buffer {
 }
 
 func (s *Server) giveBuffer(b *buffer) {
-	if cap(b.events) > mostEvents || cap(b.out) > 4*batchBytes {
+	if cap(b.events) > mostEvents || cap(b.out) > 8*batchBytes {
 		return
 	}
 	clear(b.events) // samples must not live on in the buffer

@@ -130,10 +130,10 @@ func (s *Server) Serve(ctx context.Context) error {
 	limit := time.AfterFunc(s.limits.drain, s.abort)
 	defer limit.Stop()
 	if err := s.http.Shutdown(s.aborting); err != nil {
-		_ = s.http.Close()
+		_ = s.http.Close() // cuts what is left
 	}
 	if died == nil {
-		<-ended
+		_ = <-ended // says that it was stopped
 	}
 	s.requests.close()
 	s.abort()

@@ -133,7 +133,7 @@ func (s *Server) operation(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", "POST")
 		s.refuse(w, r, http.StatusMethodNotAllowed, gateway.Errorf(gateway.KindMalformed, "a mutation needs POST"))
 	case accepts(r, eventType):
-		s.events(w, r, ctx, op)
+		s.events(ctx, w, r, op)
 	case op.Operation.Operation == ast.Subscription:
 		s.refuse(w, r, http.StatusBadRequest, gateway.Errorf(gateway.KindMalformed, "a subscription needs a WebSocket, or Accept: text/event-stream"))
 	default:

@@ -169,7 +169,7 @@ func TestStatusOfFailedOperations(t *testing.T) {
 		}
 	}
 	r := w.ask(`{ devices { name } }`, "", "Accept", responseType)
-	if got := r.Header.Get("Content-Type"); !strings.HasPrefix(got, responseType) || r.StatusCode != 200 {
+	if got := r.Header.Get("Content-Type"); !strings.HasPrefix(got, responseType) || r.StatusCode != http.StatusOK {
 		t.Errorf("status %d, type %q", r.StatusCode, got)
 	}
 }

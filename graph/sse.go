@@ -15,7 +15,7 @@ import (
 // "next", in the end "complete". This is GraphQL over SSE with a connection for
 // each operation. The id of an event is its cursor, so that a browser that comes
 // again by itself continues where it was.
-func (s *Server) events(w http.ResponseWriter, r *http.Request, ctx context.Context, op *graphql.OperationContext) {
+func (s *Server) events(ctx context.Context, w http.ResponseWriter, r *http.Request, op *graphql.OperationContext) {
 	out := &eventWriter{server: s, w: w, control: http.NewResponseController(w)}
 	if op.Operation.Operation != ast.Subscription {
 		_ = out.control.SetWriteDeadline(time.Time{})

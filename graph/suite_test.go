@@ -84,7 +84,8 @@ func startWith(dial func(t testing.TB, url string) frontendtest.Client) frontend
 const (
 	sampleFields    = `{ value time seq alarm { severity status } }`
 	attributeFields = `readback ` + sampleFields + ` setpoint ` + sampleFields
-	eventFields     = `events { type name role sample ` + sampleFields + ` attribute { ` + attributeFields + ` } }`
+	// The sample of an event is in its attribute, too; large arrays are not asked for twice.
+	eventFields = `events { type name role attribute { ` + attributeFields + ` } }`
 )
 
 // body is a request as clients send it.
@@ -192,11 +193,17 @@ func (s *shown) events(cursor string) []frontendtest.Event {
 	case "REMOVED":
 		events = append(events, frontendtest.Event{Path: s.Name, Removed: true, Cursor: cursor})
 	case "SAMPLE":
-		role := gateway.Readback
+		role, sample := gateway.Readback, s.Sample
 		if s.Role == "SETPOINT" {
 			role = gateway.Setpoint
 		}
-		add(role, s.Sample)
+		if s.Attribute != nil {
+			sample = s.Attribute.Readback
+			if role == gateway.Setpoint {
+				sample = s.Attribute.Setpoint
+			}
+		}
+		add(role, sample)
 	case "ADDED", "AVAILABILITY":
 		whole := s // in a batch the samples stand in the event itself
 		if s.Attribute != nil {
@@ -455,7 +462,8 @@ func (c *socketClient) readMessage(ctx context.Context) (message, error) {
 		return message{}, err
 	}
 	var m message
-	return m, json.Unmarshal(data, &m)
+	err = json.Unmarshal(data, &m)
+	return m, err
 }
 
 // begin sends an operation under an id of its own.
@@ -594,7 +602,10 @@ func (c *socketClient) Resume(ctx context.Context, path, cursor string) (fronten
 		return nil, err
 	}
 	w := &socketWatch{client: c, id: id}
-	return w, w.fill(ctx) // the first events are the confirmation
+	if err := w.fill(ctx); err != nil { // the first events are the confirmation
+		return nil, err
+	}
+	return w, nil
 }
 
 type socketWatch struct {

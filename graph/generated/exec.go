@@ -8029,10 +8029,6 @@ func (ec *executionContext) unmarshalNJSON2githubᚗcomᚋpolygateᚋgatewayᚋg
 }
 
 func (ec *executionContext) marshalNJSON2githubᚗcomᚋpolygateᚋgatewayᚋgraphᚋmodelᚐJSON(ctx context.Context, sel ast.SelectionSet, v model.JSON) graphql.Marshaler {
-	if v == nil {
-		graphql.AddInvalidNullError(ctx, "JSON!")
-		return graphql.Null
-	}
 	return v
 }
 

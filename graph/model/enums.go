@@ -46,8 +46,10 @@ var changes = [...]struct {
 	mask gateway.Mask
 	name Change
 }{
-	{gateway.MaskValue, ChangeValue}, {gateway.MaskLog, ChangeLog},
-	{gateway.MaskAlarm, ChangeAlarm}, {gateway.MaskProperty, ChangeProperty},
+	{gateway.MaskValue, ChangeValue},
+	{gateway.MaskLog, ChangeLog},
+	{gateway.MaskAlarm, ChangeAlarm},
+	{gateway.MaskProperty, ChangeProperty},
 }
 
 func changesOf(m gateway.Mask) []Change {

@@ -2,9 +2,9 @@ package model
 
 import "github.com/polygate/gateway"
 
-// Encoder makes the ready-made JSON of a list of events.
+// Encoder writes a list of events as JSON.
 type Encoder interface {
-	Encode(events []gateway.Event) []byte
+	AppendEvents(dst []byte, events []gateway.Event) []byte
 }
 
 // Updates shows one delivery of a subscription.
@@ -23,7 +23,9 @@ func (u *Updates) Events() []*Event {
 }
 
 // Batch is the events as one piece.
-func (u *Updates) Batch() JSON { return u.Encoder.Encode(u.Of) }
+func (u *Updates) Batch() JSON {
+	return JSON{func(dst []byte) []byte { return u.Encoder.AppendEvents(dst, u.Of) }}
+}
 
 // Cursor continues behind the delivery; nil if there is none.
 func (u *Updates) Cursor() *string { return textOrNil(u.Of[len(u.Of)-1].Cursor.String()) }

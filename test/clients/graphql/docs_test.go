@@ -48,7 +48,7 @@ func TestEveryExampleOfThePage(t *testing.T) {
 	tab := browser(t, "http://"+port+"/graphql")
 
 	// Within the module, so that Go finds it, and hidden from its "./...".
-	folder, err := os.MkdirTemp(".", ".page")
+	folder, err := os.MkdirTemp(".", ".page") //nolint:usetesting // A folder of the test's own would be outside the module.
 	if err != nil {
 		t.Fatal(err)
 	}
