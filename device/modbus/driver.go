@@ -22,8 +22,9 @@ type Driver struct {
 	line *link.Line
 	log  zerolog.Logger
 
-	silence time.Duration // in front of a request on a serial line
-	sync    *lockstep     // of the line
+	silence  time.Duration // in front of a request on a serial line
+	byteTime time.Duration // on it
+	sync     *lockstep     // of the line
 
 	session *session // nil while closed
 	// setpoints are the last values put, for attributes that push them on connect.
@@ -83,7 +84,7 @@ func (l *Lines) New(name string, c Config, line *link.Line, byteTime time.Durati
 	}
 	return &Driver{
 		name: name, plan: p, line: line, log: log.With().Str("device", name).Logger(),
-		silence: silence, sync: step, setpoints: map[int]gateway.Value{}, chunk: make([]byte, maxPending),
+		silence: silence, byteTime: byteTime, sync: step, setpoints: map[int]gateway.Value{}, chunk: make([]byte, maxPending),
 	}, nil
 }
 

@@ -3,6 +3,10 @@ package modbus_test
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,7 +27,7 @@ func behind(reply []byte) (now, held []byte) { return append([]byte{0x00, 0xFF, 
 func damaged(at int) fault {
 	return func(reply []byte) (now, held []byte) {
 		b := bytes.Clone(reply)
-		b[at] ^= 0x10
+		b[at%len(b)] ^= 0x10
 		return b, nil
 	}
 }
@@ -153,6 +157,94 @@ func TestSD01NoLateReplyIsTakenForAnother(t *testing.T) {
 		}
 		if good < 8 {
 			t.Errorf("only %d of 16 polls were good", good)
+		}
+	})
+}
+
+// TestALateReplyBetweenExchangesIsCounted lets the missing reply come before
+// anything else is asked: nothing has to be read in vain then.
+func TestALateReplyBetweenExchangesIsCounted(t *testing.T) {
+	s := newSlave(false, 1)
+	s.holds(1, 3, 0, 11)
+	s.holds(1, 3, 100, 22)
+	u := newRig(t, s).unit("dev", quick).connect()
+	s.spoil(late)
+	expect(t, u.poll("a"), "a= INVALID/TIMEOUT")
+	u.slave.asked()
+	before := u.line.Counters().BytesIn
+	if err := s.release(); err != nil {
+		t.Fatal(err)
+	}
+	// An exchange of another function does not look at what is owed.
+	expect(t, u.put("a", "11"), "verified: a=11")
+	if n := u.line.Counters().BytesIn - before; n < 7+8+7 {
+		t.Errorf("%d bytes have come", n)
+	}
+	expect(t, u.slave.asked(), "1:060000000b 1:0300000001")
+	expect(t, u.poll("b"), "b=22")
+}
+
+// TestTorture spoils replies at random. Whatever is shown must be what the unit
+// holds, and a put must have done what its outcome says.
+func TestTorture(t *testing.T) {
+	both(t, func(t *testing.T, overTCP bool) {
+		t.Parallel()
+		random := rand.New(rand.NewPCG(1, 2))
+		s := newSlave(overTCP, 1, 2)
+		r := newRig(t, s)
+		const config = `
+reply_timeout: 60ms
+read_timeout: 30ms
+quiet_time: 20ms
+attributes:
+  a: {table: holding, address: 0, kind: int16, poll: 1s}
+  b: {table: holding, address: 100, kind: int16, poll: 1s}
+  c: {table: holding, address: 200, kind: int32, poll: 1s}
+  p: {table: holding, address: 300, kind: int16, access: rw}
+`
+		units := []*unit{r.unit("one", "\nunit: 1"+config), r.unit("two", "\nunit: 2"+config)}
+		for i := range units {
+			base := uint16(100 * (i + 1))
+			s.holds(byte(i+1), 3, 0, base+1)
+			s.holds(byte(i+1), 3, 100, base+2)
+			s.holds(byte(i+1), 3, 200, 0, base+3)
+			s.holds(byte(i+1), 3, 300, 0)
+			units[i].connect()
+		}
+		faults := []fault{silent, late, late, half, torn, damaged(random.IntN(7)), twice}
+		if !overTCP {
+			faults = append(faults, behind, before(3, 3, 2, 0, 99), before(1, 4, 2, 0, 99))
+		}
+		good, bad := 0, 0
+		for i := range 150 {
+			n := random.IntN(2)
+			u, number := units[n], byte(n+1)
+			if random.IntN(3) == 0 {
+				s.spoil(faults[random.IntN(len(faults))])
+			}
+			if i%5 == 0 {
+				value := uint16(1000 + i)
+				got := u.put("p", strconv.Itoa(int(value)))
+				done := s.word(number, 300) == value
+				if strings.HasPrefix(got, "verified:") && (!done || !strings.HasSuffix(got, fmt.Sprintf("p=%d", value))) ||
+					strings.HasPrefix(got, "acknowledged") && !done || strings.HasPrefix(got, "accepted") && done {
+					t.Fatalf("put %d: %s, done %t", i, got, done)
+				}
+				continue
+			}
+			name := []string{"a", "b", "c"}[random.IntN(3)]
+			want := fmt.Sprintf("%s=%d", name, 100*int(number)+map[string]int{"a": 1, "b": 2, "c": 3}[name])
+			switch got := u.poll(name); {
+			case got == want:
+				good++
+			case strings.HasPrefix(got, name+"= INVALID/"):
+				bad++
+			default:
+				t.Fatalf("poll %d of unit %d: %s, want %s", i, number, got, want)
+			}
+		}
+		if good < 10 || bad == 0 {
+			t.Errorf("%d good and %d bad", good, bad)
 		}
 	})
 }

@@ -15,17 +15,17 @@ import (
 // on the line.
 //
 // On TCP each reply repeats the transaction number of its request, and others
-// are dropped. On a serial line a reply tells unit and function alone. So after
-// one that did not come, before the same function of the same unit is used again,
+// are dropped. On a serial line a reply tells unit, function and length alone.
+// So after one that did not come, before the same function of the same unit is
+// used again,
 //
 //  1. the line must have been silent for the quiet time; replies that come late
 //     are recognized by their check bytes, and counted;
-//  2. if the missing one was not among them, something is read in vain, and the
-//     line must be silent again, so that whatever came was the late reply or
-//     that of the request in vain.
-//
-// A reply that is late by more than twice the quiet time can still deceive it;
-// then the reply timeout is too short for the unit.
+//  2. if the missing one was not among them, something is read whose reply has
+//     another length than all that is missing. A unit answers in the order of
+//     the requests: that reply proves that the others are past. If the unit says
+//     no to it, which could be the late answer to something else, the line must
+//     be silent again.
 type lockstep struct {
 	overTCP bool
 	in      []byte // what has arrived and is not complete: the end of buf
@@ -34,16 +34,29 @@ type lockstep struct {
 	noiseAt time.Time // when it was noticed that a reply is missing, or a byte came that nobody waited for
 
 	transaction uint16
-	owed        []source // whose replies have not come
-	torn        bool     // on TCP: it is not known where the next frame begins
-	damaged     source   // on a serial line: the last frame whose check bytes were wrong
-	losses      int      // of the line, when it was last looked at
+	owed        []debt // replies that have not come
+	torn        bool   // on TCP: it is not known where the next frame begins
+	damaged     source // on a serial line: the last frame whose check bytes were wrong
+	losses      int    // of the line, when it was last looked at
 }
 
 // A source is what can be told from a reply on a serial line.
 type source struct {
 	unit     byte
 	function pdu.Function
+}
+
+// A debt is a reply that has not come.
+type debt struct {
+	source
+	bytes int // that it reads
+}
+
+// maxOwed bounds the debts of a unit that never answers: the oldest are forgotten.
+const maxOwed = 8
+
+func (t *talk) debt(r *pdu.Request) debt {
+	return debt{source: source{t.plan.unit, r.Function}, bytes: r.ReplyBytes()}
 }
 
 // sourceOf is who sent the frame, whether it says yes or no.
@@ -57,17 +70,35 @@ func (from source) begins(b []byte) bool {
 }
 
 // missing says that a reply did not come.
-func (s *lockstep) missing(from source) {
+func (s *lockstep) missing(d debt) {
 	s.noiseAt = time.Now()
-	if !s.overTCP && !slices.Contains(s.owed, from) {
-		s.owed = append(s.owed, from)
+	if s.overTCP || slices.Contains(s.owed, d) {
+		return
+	}
+	if s.owed = append(s.owed, d); len(s.owed) > maxOwed {
+		s.owed = s.owed[1:]
 	}
 }
 
-// arrived says that a reply came late, or is past.
-func (s *lockstep) arrived(from source) {
-	s.owed = slices.DeleteFunc(s.owed, func(o source) bool { return o == from })
+// late says that a reply came for which nobody waits any more.
+func (s *lockstep) late(f pdu.Frame) {
+	from := sourceOf(f)
+	i := slices.IndexFunc(s.owed, func(d debt) bool {
+		// A read of n bytes is answered by function, length and bytes, or by an exception.
+		return d.source == from && (d.bytes == 0 || len(f.PDU) == 2 || len(f.PDU) == 2+d.bytes)
+	})
+	if i >= 0 {
+		s.owed = slices.Delete(s.owed, i, i+1)
+	}
 }
+
+// owes reports whether a reply from there has not come.
+func (s *lockstep) owes(from source) bool {
+	return slices.ContainsFunc(s.owed, func(d debt) bool { return d.source == from })
+}
+
+// forgive forgets debts.
+func (s *lockstep) forgive(which func(debt) bool) { s.owed = slices.DeleteFunc(s.owed, which) }
 
 // reopened drops what belongs to a port that was lost.
 func (s *lockstep) reopened(losses int) {
@@ -131,7 +162,7 @@ func (s *lockstep) unsolicited(b []byte, at time.Time) {
 		if !ok {
 			break
 		}
-		s.arrived(sourceOf(f))
+		s.late(f)
 	}
 	if len(s.in) > maxPending {
 		s.in = s.in[:0]
@@ -158,36 +189,58 @@ func (t *talk) inStep(req *pdu.Request) (answer, error) {
 		s.in, s.torn = s.in[:0], err != nil || a.failed()
 		return a, err
 	}
-	if !slices.Contains(s.owed, from) {
+	if !s.owes(from) {
 		return answer{}, nil
 	}
 	a, err := t.drain(func() time.Time { return s.noiseAt.Add(t.plan.quietTime) })
-	if err != nil || a.failed() || !slices.Contains(s.owed, from) {
+	if err != nil || a.failed() || !s.owes(from) {
 		return a, err
 	}
 	if probe := t.probe(req); probe != nil {
-		// An answer of any kind will do: its values are dropped.
-		if a, err = t.exchange(probe); err != nil || a.failed() && a.exception == 0 {
+		switch a, err = t.exchange(probe); {
+		case err != nil || a.failed() && a.exception == 0:
 			return a, err
+		case a.exception == 0:
+			s.forgive(func(d debt) bool { return d.unit == t.plan.unit })
+			return answer{}, nil
 		}
 		s.noiseAt = time.Now()
 		if a, err = t.drain(func() time.Time { return s.noiseAt.Add(t.plan.quietTime) }); err != nil || a.failed() {
 			return a, err
 		}
 	}
-	s.arrived(from)
+	s.forgive(func(d debt) bool { return d.source == from })
 	return answer{}, nil
 }
 
-// probe is what is read in vain: the same, or anything else if that is a write.
+// probe is a read whose reply differs from that to req and from all that are
+// owed: of an attribute, of a part of a block, or, if there is no other, of more
+// than the first block. It is nil if nothing can be read.
 func (t *talk) probe(req *pdu.Request) *pdu.Request {
-	switch {
-	case req.Function.IsRead():
-		return req
-	case len(t.plan.blocks) > 0:
-		return t.plan.blocks[0].request()
+	distinct := func(r *pdu.Request) bool {
+		d := t.debt(r)
+		return d != t.debt(req) && !slices.Contains(t.sync.owed, d)
 	}
-	return nil
+	for i := range t.plan.items {
+		if it := &t.plan.items[i]; it.readable && distinct(it.request()) {
+			return it.request()
+		}
+	}
+	for _, b := range t.plan.blocks {
+		for r, most := b.request(), b.to-b.from; most > 0; most-- {
+			if r.Quantity = uint16(most); distinct(r) {
+				return r
+			}
+		}
+	}
+	if len(t.plan.blocks) == 0 {
+		return nil
+	}
+	r := t.plan.blocks[0].request()
+	for !distinct(r) {
+		r.Quantity++
+	}
+	return r
 }
 
 // drain drops what arrives until a time that each byte may move. A line that
@@ -209,24 +262,24 @@ func (t *talk) drain(until func() time.Time) (answer, error) {
 		}
 		s.noiseAt = at
 		s.add(t.chunk[:n], at)
-		t.late()
+		t.dropLate()
 		if at.After(limit) {
 			return answer{at: at, fault: failure(gateway.StatusRead, "%v", link.ErrNoisy)}, nil
 		}
 	}
 	for s.skip() {
-		t.late()
+		t.dropLate()
 	}
 	return answer{}, nil
 }
 
-// late counts complete replies that nobody waits for any more.
-func (t *talk) late() {
+// dropLate drops complete replies.
+func (t *talk) dropLate() {
 	for {
 		f, ok := t.sync.next()
 		if !ok {
 			return
 		}
-		t.sync.arrived(sourceOf(f))
+		t.sync.late(f)
 	}
 }

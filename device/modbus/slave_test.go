@@ -25,6 +25,7 @@ type slave struct {
 	silent   bool
 	faults   []fault
 	held     [][]byte
+	out      io.Writer
 	requests []string // PDUs in hex, with the unit in front
 }
 
@@ -114,8 +115,18 @@ func (s *slave) accept(listener net.Listener) {
 	}
 }
 
+// release sends what is held back.
+func (s *slave) release() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err := s.out.Write(bytes.Join(s.held, nil))
+	s.held = nil
+	return err
+}
+
 // serve answers until the stream ends.
 func (s *slave) serve(stream io.ReadWriter) {
+	s.touch(func() { s.out = stream })
 	var in []byte
 	chunk := make([]byte, 512)
 	for {

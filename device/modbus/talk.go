@@ -75,14 +75,15 @@ func (t *talk) exchange(req *pdu.Request) (answer, error) {
 		t.out = pdu.AppendRTU(t.out[:0], t.plan.unit, t.pdu)
 	}
 	n, err := t.conn.Write(t.out)
-	s.lastAt = time.Now()
+	// What a port has taken is not on the line yet.
+	s.lastAt = time.Now().Add(time.Duration(n) * t.byteTime)
 	a := answer{sent: n > 0}
 	if err == nil {
 		a, err = t.await(req, s.lastAt.Add(t.plan.replyTimeout))
 		a.sent = true
 	}
 	if err != nil && n > 0 {
-		s.missing(source{t.plan.unit, req.Function})
+		s.missing(t.debt(req))
 	}
 	return a, err
 }
@@ -107,7 +108,7 @@ func (t *talk) await(req *pdu.Request, deadline time.Time) (answer, error) {
 			noise += before - len(s.in)
 		}
 		if s.damaged == from {
-			s.missing(from)
+			s.missing(t.debt(req))
 			return answer{at: s.lastAt, fault: failure(gateway.StatusRead, "the check bytes of the reply are wrong")}, nil
 		}
 		if s.torn {
@@ -123,7 +124,7 @@ func (t *talk) await(req *pdu.Request, deadline time.Time) (answer, error) {
 		case errors.Is(err, link.ErrTimeout) && t.ctx.Err() == nil:
 			if begun && (s.overTCP || from.begins(s.in)) {
 				// The rest may still come, and is then late.
-				s.missing(from)
+				s.missing(t.debt(req))
 				return answer{at: time.Now(), fault: failure(gateway.StatusRead, "the reply stopped in its middle")}, nil
 			}
 			if s.skip() {
@@ -133,7 +134,7 @@ func (t *talk) await(req *pdu.Request, deadline time.Time) (answer, error) {
 			if time.Now().Before(deadline) {
 				continue
 			}
-			s.missing(from)
+			s.missing(t.debt(req))
 			return t.silent(noise), nil
 		case err != nil:
 			return answer{}, err
@@ -142,8 +143,8 @@ func (t *talk) await(req *pdu.Request, deadline time.Time) (answer, error) {
 		if !begun && at.After(deadline) {
 			// A process that was stopped finds bytes that have waited for it.
 			// They are as late as if they came now.
-			s.missing(from)
-			t.late()
+			s.missing(t.debt(req))
+			t.dropLate()
 			return t.silent(0), nil
 		}
 	}
@@ -167,7 +168,7 @@ func (t *talk) reply(req *pdu.Request, f pdu.Frame) (a answer, mine bool) {
 	}
 	data, err := req.Reply(f.PDU)
 	if f.Unit != t.plan.unit || errors.Is(err, pdu.ErrNotReply) {
-		s.arrived(sourceOf(f))
+		s.late(f)
 		return answer{}, false
 	}
 	a = answer{data: data, at: s.lastAt}
