@@ -105,6 +105,8 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 		return oneOrStruct[describe.State]()
 	case reflect.TypeFor[describe.Level]():
 		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{number, structSchema[describe.Level]()}}
+	case reflect.TypeFor[serial.Length]():
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{whole, structSchema[serial.Length]()}}
 	case reflect.TypeFor[serial.Steps]():
 		step := oneOrStruct[serial.Step]()
 		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{step, {Type: "array", Items: step}}}

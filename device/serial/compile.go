@@ -160,11 +160,11 @@ func (k *compiler) line() {
 	}
 	p.outTerminator = k.terminator(c.OutTerminator, "out_terminator")
 	p.in = framing{
-		terminator: k.terminator(c.InTerminator, "in_terminator"), check: c.CheckBytes, length: c.ReplyLength,
+		terminator: k.terminator(c.InTerminator, "in_terminator"), check: c.CheckBytes, size: c.ReplyLength.compile(k.root.In("reply_length")),
 		lone: literal(c.LoneBytes, "a reply of one byte", k.root.In("lone_bytes")),
 	}
 	k.framing()
-	if c.Terminator == nil && c.InTerminator == nil && c.ReplyLength == 0 {
+	if c.Terminator == nil && c.InTerminator == nil && !p.in.size.sized() {
 		k.root.Warnf(`no terminator is set: a reply ends when the line is silent. Most instruments want terminator: "\r\n"; write in_terminator: "" if this is meant`)
 	}
 	p.replyTimeout = k.duration(c.ReplyTimeout, DefaultReplyTimeout, "reply_timeout")
@@ -195,10 +195,7 @@ func (k *compiler) framing() {
 	if c.CheckBytes > 0 && len(in.terminator) == 0 {
 		k.root.In("check_bytes").Errorf("check bytes stand behind a terminator, and replies have none")
 	}
-	if c.ReplyLength < 0 || c.ReplyLength > maxFrame {
-		k.root.In("reply_length").Errorf("%d bytes: want 1 to %d", c.ReplyLength, maxFrame)
-	}
-	if c.ReplyLength > 0 && len(in.terminator) > 0 {
+	if in.size.sized() && len(in.terminator) > 0 {
 		k.root.In("reply_length").Errorf("replies end with their terminator or after a length, not both: write in_terminator: \"\"")
 	}
 }

@@ -29,9 +29,9 @@ type Config struct {
 	// a checksum does. The terminator and they are then part of what a reply's
 	// format sees: "\x02PV%f\x03%<xor>".
 	CheckBytes int `yaml:"check_bytes" json:"check_bytes,omitempty"`
-	// ReplyLength is the fixed length of all replies, in bytes, where they
+	// ReplyLength is the length of replies, in bytes, where they
 	// have no terminator. A pause of the read timeout begins another reply.
-	ReplyLength int `yaml:"reply_length" json:"reply_length,omitempty"`
+	ReplyLength Length `yaml:"reply_length" json:"reply_length,omitempty"`
 
 	// LoneBytes are bytes that are a whole reply by themselves where one would
 	// begin, with no terminator behind them: '\x06\x15' for ACK and NAK.

@@ -79,6 +79,31 @@ attributes:
 	expect(t, r.show(r.sink.readings), "v=1, v=3, v=4")
 }
 
+// TestSD24LengthFromTheData starts in the middle of a frame, where the length
+// is what happens to stand there: what replies begin with tells where the next is.
+func TestSD24LengthFromTheData(t *testing.T) {
+	r := wire(t, limit, `
+reply_length: {start: '\x55\xaa', at: 2, plus: 4}
+read_timeout: 5s
+attributes:
+  v: {kind: int32, listen: '\x55\xaa%*1r%d%<sum>'}
+`).connect()
+	frame := func(text string) string {
+		b := append([]byte{0x55, 0xaa, byte(len(text))}, text...)
+		sum := byte(0)
+		for _, c := range b {
+			sum += c
+		}
+		return string(append(b, sum))
+	}
+	one, two, three := frame("17"), frame("-4"), frame("12345")
+	r.say(one[3:]+two, three[:4], three[4:]+frame("9")[:5])
+	r.delivered("v=12345")
+	r.sink.mu.Lock()
+	defer r.sink.mu.Unlock()
+	expect(t, r.show(r.sink.readings), "v=-4, v=12345")
+}
+
 // TestCheckByteBehindTheTerminator speaks EI-Bisynch, as Eurotherm 2000
 // controllers do: the check byte, which may look like the terminator, is the
 // exclusive or of what stands between STX and ETX, ETX included.

@@ -51,8 +51,8 @@ func (p *plan) stepTime(s *step, byteTime time.Duration) time.Duration {
 
 // replyBytes is how long a reply is, terminators included.
 func (p *plan) replyBytes(x *exchange) int {
-	if p.in.length > 0 {
-		return p.in.length
+	if p.in.size.fixed > 0 {
+		return p.in.size.fixed
 	}
 	n := 0
 	for i := range x.targets {
