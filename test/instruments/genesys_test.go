@@ -16,8 +16,8 @@ import (
 type genesys struct {
 	setVolt, setAmpere, ohm, protection, floor float64
 	words                                      map[string]string // OUT, RMT, FLD, AST
-	fault                                      int
-	obeyed                                     []string // what it did, without queries
+	fault, delay                               int               // delay in tenths of a second
+	obeyed                                     []string          // what it did, without queries
 }
 
 // genesysLine is what hangs on a line: every unit hears everything.
@@ -81,6 +81,8 @@ func (u *genesys) answer(request string) string {
 		return fmt.Sprintf("%05.2f", u.protection)
 	case "UVL?":
 		return fmt.Sprintf("%05.2f", u.floor)
+	case "FBD?":
+		return fmt.Sprintf("%03d", u.delay)
 	case "FILTER?":
 		return "18"
 	}
@@ -116,6 +118,8 @@ func (u *genesys) set(request string) string {
 		return "E04"
 	case name == "UVL" && x > u.setVolt:
 		return "E06"
+	case name == "FBD" && x <= 255:
+		u.delay = int(x)
 	case x > 44:
 		return "C05"
 	case name == "PV":
@@ -188,9 +192,10 @@ func TestGenesysRefusesWithItsWords(t *testing.T) {
 		t.Errorf("a fault: %s", fault.Body)
 	}
 	put(t, g, "magnet1.voltage_setting", "12.5")
+	put(t, g, "magnet1.foldback_delay", "0.3")
 	p.touch(func() {
-		if n := len(l.units[6].obeyed); n != 5 {
-			t.Errorf("five puts, but it was told %q", l.units[6].obeyed)
+		if n := len(l.units[6].obeyed); n != 6 || l.units[6].delay != 3 {
+			t.Errorf("six puts, but it was told %q", l.units[6].obeyed)
 		}
 	})
 }

@@ -165,7 +165,7 @@ func TestKeithleySourcesAndMeasures(t *testing.T) {
 		"smu.in_compliance": `"No"`, "smu.current_compliance": "0.01", "smu.voltage_compliance": "21", "smu.last_error.code": "0",
 	})
 	// The instrument's own number for "not measured" is no resistance.
-	if r := failingWith(t, g, "smu.resistance", "READ"); r.Text() == "9.91e+37" {
+	if r := failing(t, g, "smu.resistance", "READ"); r.Text() == "9.91e+37" {
 		t.Errorf("a resistance that was not measured: %s", r.Body)
 	}
 	p.touch(func() { k.load = 10 })
@@ -180,12 +180,6 @@ func TestKeithleySourcesAndMeasures(t *testing.T) {
 	}
 	put(t, g, "smu.output", `"Off"`)
 	g.Stop()
-}
-
-// failingWith waits until the alarm has a status.
-func failingWith(t *testing.T, g *rig.Gateway, name, status string) rig.Reply {
-	t.Helper()
-	return g.Await(name, rig.Limit, status, func(r *rig.Reply) bool { return r.Alarm.Status == status })
 }
 
 // SD-21: 9.9E37 is above the range, and no current.

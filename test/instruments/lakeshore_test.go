@@ -132,7 +132,7 @@ func startLakeshore(t *testing.T, oldAndNew ...string) (*lakeshore, *port, *rig.
 	l := &lakeshore{}
 	p := plugIn(t, l, time.Millisecond)
 	// The pauses are for the real one.
-	gateway := p.gateway("lakeshore336.yaml", append([]string{"write_delay: 50ms", "write_delay: 1ms", "poll: 5s", "poll: 200ms"}, oldAndNew...)...)
+	gateway := p.gateway("lakeshore336.yaml", append([]string{"write_delay: 50ms", "write_delay: 1ms", "poll: 5s", "poll: 200ms", "poll: 2s", "poll: 200ms"}, oldAndNew...)...)
 	return l, p, gateway
 }
 
