@@ -46,6 +46,9 @@ func (l *Length) compile(at describe.Place) sizing {
 	if l.Fixed < 0 || l.Fixed > maxFrame {
 		at.Errorf("%d bytes: want 1 to %d", l.Fixed, maxFrame)
 	}
+	if l.Fixed > 0 && l.Fixed < len(s.start) {
+		at.Errorf("%d bytes are less than what replies begin with", l.Fixed)
+	}
 	if l.At == nil {
 		if l.Size != 0 || l.Little || l.Scale != 0 || l.Plus != 0 || len(s.start) > 0 && l.Fixed == 0 {
 			at.Errorf("where does the length stand? write at: 2, or fixed: 20")
@@ -116,7 +119,7 @@ func (s *sizing) length(b []byte) int {
 		n = int64(order.Uint32(b))
 	}
 	n = n*int64(s.scale) + int64(s.plus)
-	if n < int64(head) || n > maxFrame {
+	if n < int64(max(head, len(s.start))) || n > maxFrame {
 		return -1
 	}
 	return int(n)
