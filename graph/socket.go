@@ -21,7 +21,6 @@ type socket struct {
 	server  *Server
 	ws      *websocket.Conn
 	dialect dialect
-	peer    string
 	headers http.Header
 
 	feed     *feed

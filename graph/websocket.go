@@ -73,7 +73,7 @@ func (s *Server) websocket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	so := &socket{
-		server: s, ws: ws, dialect: speaks, peer: r.RemoteAddr,
+		server: s, ws: ws, dialect: speaks,
 		feed:     s.newFeed(st, s.session(r)),
 		active:   map[string]*operation{},
 		requests: make(chan request, 16), answers: make(chan answer, maxOperations),
