@@ -55,7 +55,7 @@ func fileSchema() *jsonschema.Schema {
 	for _, t := range driverTypes {
 		device := part(t.config())
 		device.Properties.Set("driver", &jsonschema.Schema{Const: t.name})
-		device.Required = []string{"driver"}
+		device.Required = append(device.Required, "driver")
 		if t.needLine {
 			device.Properties.Set("link", &jsonschema.Schema{Type: "string", Description: "A name from links"})
 			device.Required = append(device.Required, "link")

@@ -12,7 +12,6 @@ import (
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/device"
 	"github.com/polygate/gateway/device/link"
-	"github.com/polygate/gateway/device/modbus/pdu"
 )
 
 // A Driver speaks to one unit as its configuration says.
@@ -255,7 +254,7 @@ func (d *Driver) read(ctx context.Context, b *block, into []device.Reading) ([]d
 		if err != nil || !a.known() {
 			return into, err
 		}
-		if len(b.indices) == 1 || a.exception != pdu.IllegalDataAddress && a.exception != pdu.IllegalDataValue {
+		if len(b.indices) == 1 || !a.notThere() {
 			return d.readings(b.from, b.indices, a, into), nil
 		}
 		d.split[b] = true

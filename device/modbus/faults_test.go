@@ -67,16 +67,16 @@ func TestRTUFaults(t *testing.T) {
 		"too late (SD-01)":            {late, "a= INVALID/TIMEOUT"},
 		"wrong data":                  {damaged(4), "a= INVALID/READ"},
 		"wrong check bytes":           {damaged(6), "a= INVALID/READ"},
-		"wrong unit":                  {damaged(0), "a= INVALID/READ"},
-		"wrong function":              {damaged(1), "a= INVALID/READ"},
+		"wrong unit":                  {damaged(0), "a= INVALID/TIMEOUT"},
+		"wrong function":              {damaged(1), "a= INVALID/TIMEOUT"},
 		"wrong length":                {damaged(2), "a= INVALID/READ"},
-		"another unit":                {instead(2, 3, 2, 0, 99), "a= INVALID/READ"},
-		"another function":            {instead(1, 4, 2, 0, 99), "a= INVALID/READ"},
-		"another number of registers": {instead(1, 3, 4, 0, 99, 0, 99), "a= INVALID/READ"},
+		"another unit":                {instead(2, 3, 2, 0, 99), "a= INVALID/TIMEOUT"},
+		"another function":            {instead(1, 4, 2, 0, 99), "a= INVALID/TIMEOUT"},
+		"another number of registers": {instead(1, 3, 4, 0, 99, 0, 99), "a= INVALID/TIMEOUT"},
 		"another unit in front":       {before(2, 3, 2, 0, 99), "a=11"},
 		"noise in front":              {behind, "a=11"},
 		"two replies":                 {twice, "a=11"},
-		"nothing that is known":       {instead(1, 43, 14), "a= INVALID/READ"},
+		"nothing that is known":       {instead(1, 43, 14), "a= INVALID/TIMEOUT"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -103,10 +103,10 @@ func TestTCPFaults(t *testing.T) {
 		"half a reply":                {half, "a= INVALID/READ"},
 		"half, and the rest too late": {torn, "a= INVALID/READ"},
 		"too late (SD-01)":            {late, "a= INVALID/TIMEOUT"},
-		"another transaction":         {damaged(1), "a= INVALID/READ"},
+		"another transaction":         {damaged(1), "a= INVALID/TIMEOUT"},
 		"another protocol":            {damaged(3), "a= INVALID/READ"},
-		"another unit":                {damaged(6), "a= INVALID/READ"},
-		"another function":            {damaged(7), "a= INVALID/READ"},
+		"another unit":                {damaged(6), "a= INVALID/TIMEOUT"},
+		"another function":            {damaged(7), "a= INVALID/TIMEOUT"},
 		"two replies":                 {twice, "a=11"},
 		"the reply once more, late":   {again, "a=11"},
 	} {
@@ -256,8 +256,8 @@ func TestPutsAndFaults(t *testing.T) {
 	}{
 		"no reply":                  {[]fault{silent}, "sent unknown_outcome: a= INVALID/TIMEOUT"},
 		"damaged":                   {[]fault{damaged(3)}, "sent unknown_outcome: a= INVALID/READ"},
-		"reply for another value":   {[]fault{instead(1, 6, 0, 0, 0, 99)}, "sent unknown_outcome: a= INVALID/READ"},
-		"reply for another address": {[]fault{instead(1, 6, 0, 1, 0, 5)}, "sent unknown_outcome: a= INVALID/READ"},
+		"reply for another value":   {[]fault{instead(1, 6, 0, 0, 0, 99)}, "sent unknown_outcome: a= INVALID/TIMEOUT"},
+		"reply for another address": {[]fault{instead(1, 6, 0, 1, 0, 5)}, "sent unknown_outcome: a= INVALID/TIMEOUT"},
 		"no read-back":              {[]fault{nil, silent}, "acknowledged: a= INVALID/TIMEOUT"},
 	} {
 		t.Run(name, func(t *testing.T) {

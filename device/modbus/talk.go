@@ -3,6 +3,7 @@ package modbus
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/polygate/gateway"
@@ -31,6 +32,11 @@ func (a *answer) failed() bool { return a.fault.Severity != gateway.NoAlarm }
 
 // known reports whether there is anything to tell: not if the context ended.
 func (a *answer) known() bool { return a.failed() || !a.at.IsZero() }
+
+// notThere reports whether the unit does not have all that was asked for.
+func (a *answer) notThere() bool {
+	return a.exception == pdu.IllegalDataAddress || a.exception == pdu.IllegalDataValue
+}
 
 // ask brings requests and replies in step, and asks. The error is the line's or
 // the context's; everything else is in the answer.
@@ -154,7 +160,7 @@ func (t *talk) await(req *pdu.Request, deadline time.Time) (answer, error) {
 func (t *talk) silent(noise int) answer {
 	a := answer{at: time.Now(), fault: failure(gateway.StatusTimeout, "no answer within %v", t.plan.replyTimeout)}
 	if noise > 0 {
-		a.fault = failure(gateway.StatusRead, "no reply within %v, but %d bytes that were none", t.plan.replyTimeout, noise)
+		a.fault.Text += fmt.Sprintf(", but %d bytes that were none", noise)
 	}
 	return a
 }
