@@ -65,8 +65,14 @@ func TestCA19LongHeadersWhereTheyAreNeeded(t *testing.T) {
 		count uint32
 		long  bool
 	}{
-		{"X:Chars", 65528, false}, {"X:Chars", 65534, true}, {"X:Chars", 65535, true}, {"X:Chars", 70000, true},
-		{"X:Ints", 32764, false}, {"X:Ints", 65535, true}, {"X:Doubles", 8191, false}, {"X:Doubles", 8192, true},
+		{"X:Chars", 65528, false},
+		{"X:Chars", 65534, true},
+		{"X:Chars", 65535, true},
+		{"X:Chars", 70000, true},
+		{"X:Ints", 32764, false},
+		{"X:Ints", 65535, true},
+		{"X:Doubles", 8191, false},
+		{"X:Doubles", 8192, true},
 	} {
 		c := w.dial()
 		ch := c.mustOpen(x.name)

@@ -144,48 +144,47 @@ const (
 // read takes requests off the connection.
 func (c *circuit) read() error {
 	buf := make([]byte, firstBuffer)
-	start, end, skip := 0, 0, uint64(0)
+	end, skip := 0, uint64(0)
 	for {
-		n, err := c.conn.Read(buf[end:])
+		n, failed := c.conn.Read(buf[end:])
 		end += n
 		if n > 0 {
-			need := 0
-			var handled error
-			start, skip, need, handled = c.handleAll(buf[:end], start, skip)
-			if handled != nil {
-				return handled
+			start, left, need, err := c.handleAll(buf[:end], skip)
+			if err != nil {
+				return err
 			}
-			if flushed := c.flush(); flushed != nil {
-				return flushed
+			if err := c.flush(); err != nil {
+				return err
 			}
-			buf, start, end = makeRoom(buf, start, end, need)
+			skip = left
+			buf, end = makeRoom(buf, start, end, need)
 		}
-		if err != nil {
-			return err
+		if failed != nil {
+			return failed
 		}
 	}
 }
 
 // makeRoom keeps what is not complete, moved to the front. The buffer grows with
 // what has arrived, not with what a header claims.
-func makeRoom(buf []byte, start, end, need int) ([]byte, int, int) {
+func makeRoom(buf []byte, start, end, need int) ([]byte, int) {
 	rest := buf[start:end]
 	size := len(buf)
 	switch {
 	case len(rest) == 0 && size > keepBuffer:
-		return make([]byte, firstBuffer), 0, 0
+		return make([]byte, firstBuffer), 0
 	case len(rest) == len(buf):
 		size = max(min(2*size, need), size+1)
 		grown := make([]byte, size)
-		return grown, 0, copy(grown, rest)
+		return grown, copy(grown, rest)
 	}
-	return buf, 0, copy(buf, rest)
+	return buf, copy(buf, rest)
 }
 
-// handleAll handles every complete message of buf from start on. It returns
-// where the rest begins, how many bytes are to be skipped, and how long the
-// rest must become.
-func (c *circuit) handleAll(buf []byte, start int, skip uint64) (next int, left uint64, need int, err error) {
+// handleAll handles every complete message of buf, behind what is to be skipped.
+// It returns where the rest begins, how many bytes are still to be skipped, and
+// how long the rest must become.
+func (c *circuit) handleAll(buf []byte, skip uint64) (start int, left uint64, need int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for start < len(buf) {

@@ -75,8 +75,14 @@ func TestMonitorsPrintWhatAnIOCPrints(t *testing.T) {
 	camonitor, caput := epicsTool(t, "camonitor"), epicsTool(t, "caput")
 	names := []string{"T:Ao", "T:Count", "T:On", "T:Mode", "T:Text", "T:Wave", "T:Never"}
 	puts := [][]string{
-		{"T:Ao", "31.5"}, {"T:Count", "12"}, {"T:On", "false"}, {"T:Mode", "Idle"}, {"T:Mode", "Run"}, {"T:Text", "other words"},
-		{"-a", "T:Wave", "2", "7", "8"}, {"T:Ao", "32"},
+		{"T:Ao", "31.5"},
+		{"T:Count", "12"},
+		{"T:On", "false"},
+		{"T:Mode", "Idle"},
+		{"T:Mode", "Run"},
+		{"T:Text", "other words"},
+		{"-a", "T:Wave", "2", "7", "8"},
+		{"T:Ao", "32"},
 	}
 	follow := func(env []string, mask string) string {
 		// Unbuffered, and each PV in a program of its own, since the order among

@@ -1,6 +1,7 @@
 package ca
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/netip"
@@ -144,18 +145,13 @@ func parseIPv4(s string) (netip.Addr, error) {
 }
 
 // resolveIPv4 also takes names.
-func resolveIPv4(s string) (netip.Addr, error) {
+func resolveIPv4(ctx context.Context, s string) (netip.Addr, error) {
 	if addr, err := parseIPv4(s); err == nil {
 		return addr, nil
 	}
-	found, err := net.LookupIP(s)
-	if err != nil {
-		return netip.Addr{}, err
+	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip4", s)
+	if err != nil || len(found) == 0 {
+		return netip.Addr{}, fmt.Errorf("%s has no IPv4 address: %w", s, err)
 	}
-	for _, ip := range found {
-		if addr, ok := netip.AddrFromSlice(ip); ok && addr.Unmap().Is4() {
-			return addr.Unmap(), nil
-		}
-	}
-	return netip.Addr{}, fmt.Errorf("%s has no IPv4 address", s)
+	return found[0].Unmap(), nil
 }

@@ -25,10 +25,6 @@ const (
 	dbfMenu // an enum whose states are the same in every record
 )
 
-var dbfNames = [...]string{
-	"STRING", "CHAR", "UCHAR", "SHORT", "USHORT", "LONG", "ULONG", "INT64", "UINT64", "FLOAT", "DOUBLE", "ENUM", "MENU",
-}
-
 // natives is what Channel Access, which has seven types, makes of each (db_access.c).
 var natives = [...]cawire.Type{
 	dbfString: cawire.DBRString, dbfChar: cawire.DBRChar, dbfUChar: cawire.DBRChar,

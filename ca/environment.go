@@ -1,6 +1,7 @@
 package ca
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"net/netip"
@@ -31,6 +32,7 @@ const defaultBeaconPeriod = 15 * time.Second
 
 // An environment reads variables and remembers what is wrong with the first bad one.
 type environment struct {
+	ctx context.Context //nolint:containedctx // It lives as long as one call of resolve.
 	get func(string) string
 	err error
 }
@@ -84,7 +86,7 @@ func (e *environment) addresses(defaultPort uint16, name string) []netip.AddrPor
 	value, _ := e.text(name)
 	var list []netip.AddrPort
 	for item := range strings.FieldsSeq(value) {
-		at, err := addressOf(item, defaultPort)
+		at, err := addressOf(e.ctx, item, defaultPort)
 		if err != nil {
 			e.bad(name, value, fmt.Sprintf("IPv4 addresses: %v", err))
 			return nil
@@ -94,18 +96,18 @@ func (e *environment) addresses(defaultPort uint16, name string) []netip.AddrPor
 	return list
 }
 
-func addressOf(item string, defaultPort uint16) (netip.AddrPort, error) {
+func addressOf(ctx context.Context, item string, defaultPort uint16) (netip.AddrPort, error) {
 	host, port, err := splitHostPort(item, defaultPort)
 	if err != nil {
 		return netip.AddrPort{}, err
 	}
-	addr, err := resolveIPv4(host)
+	addr, err := resolveIPv4(ctx, host)
 	return netip.AddrPortFrom(addr, port), err
 }
 
 // resolve puts a Config and the environment together. The error names what is wrong.
-func resolve(c Config, getenv func(string) string) (*settings, error) {
-	env := &environment{get: getenv}
+func resolve(ctx context.Context, c Config, getenv func(string) string) (*settings, error) {
+	env := &environment{ctx: ctx, get: getenv}
 	s := &settings{ignore: map[netip.Addr]bool{}}
 	port, portSet := env.port(cawire.DefaultServerPort, "EPICS_CAS_SERVER_PORT", "EPICS_CA_SERVER_PORT")
 	s.beaconPort, _ = env.port(cawire.DefaultRepeaterPort, "EPICS_CAS_BEACON_PORT", "EPICS_CA_REPEATER_PORT")
@@ -149,7 +151,7 @@ func resolve(c Config, getenv func(string) string) (*settings, error) {
 func (s *settings) resolveBeacons(c Config, env *environment) error {
 	s.autoBeacons = len(c.Beacons) == 0 && env.yes(true, "EPICS_CAS_AUTO_BEACON_ADDR_LIST")
 	for _, text := range c.Beacons {
-		at, err := addressOf(text, s.beaconPort)
+		at, err := addressOf(env.ctx, text, s.beaconPort)
 		if err != nil {
 			return fmt.Errorf("frontends.ca.beacons: %w", err)
 		}

@@ -68,7 +68,7 @@ func (c *circuit) subscribe(f cawire.Frame) error {
 	watch, err := c.events.stream.Watch(options)
 	if err != nil {
 		c.sendError(f, cawire.ECAAddFail, ch.rec.name+": "+err.Error())
-		return nil
+		return nil //nolint:nilerr // The circuit goes on.
 	}
 	sub.watch = watch
 	c.subs[sub.id] = sub

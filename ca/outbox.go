@@ -48,7 +48,8 @@ func (o *outbox) addShared(m header, payload []byte, minor cawire.Minor) error {
 	}
 	o.size += len(out) - before + len(payload)
 	if len(payload) < shareFrom {
-		o.tail = append(out, payload...)
+		out = append(out, payload...)
+		o.tail = out
 		return nil
 	}
 	o.segments = append(o.segments, out, payload)
@@ -58,7 +59,8 @@ func (o *outbox) addShared(m header, payload []byte, minor cawire.Minor) error {
 
 // take returns everything and leaves the outbox empty.
 func (o *outbox) take() net.Buffers {
-	all := append(o.segments, o.tail)
+	o.segments = append(o.segments, o.tail)
+	all := o.segments
 	o.segments, o.tail, o.size = nil, o.spare, 0
 	o.spare = nil
 	return all

@@ -117,11 +117,8 @@ func (c *circuit) readOld(f cawire.Frame) error {
 	if !m.Type.Valid() {
 		return c.refuse(f, cawire.ECABadType, ch.rec.name)
 	}
-	var p payload
-	status := cawire.ECAGetFail
-	if m.Count == 0 {
-		p, status = payload{data: make([]byte, cawire.Pad(int(m.Type.Size(0))))}, cawire.ECANormal
-	} else {
+	p, status := payload{data: make([]byte, cawire.Pad(int(m.Type.Size(0))))}, cawire.ECANormal
+	if m.Count > 0 {
 		p, status = c.payloadFor(ch, m.Type, m.Count)
 	}
 	if status != cawire.ECANormal {

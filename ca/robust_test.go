@@ -1,6 +1,7 @@
 package ca
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -68,19 +69,20 @@ func talk(t *testing.T, addr string, parts ...[]byte) map[string]int {
 			t.Fatal(err)
 		}
 	}
-	c := &rawClient{conn: conn, buf: make([]byte, 4096), circuit: cawire.NewCircuit(cawire.Client)}
+	var in []byte
+	buf := make([]byte, 4096)
 	counts := map[string]int{}
 	for {
-		frame, n, err := cawire.Next(c.in, 1<<20)
+		frame, n, err := cawire.Next(in, 1<<20)
 		if errors.Is(err, cawire.ErrIncomplete) {
-			got, err := conn.Read(c.buf)
+			got, err := conn.Read(buf)
 			if err != nil {
 				t.Fatalf("%v, after %v", err, counts)
 			}
-			c.in = append(c.in, c.buf[:got]...)
+			in = append(in, buf[:got]...)
 			continue
 		}
-		c.in = c.in[n:]
+		in = in[n:]
 		kind, _ := cawire.KindOf(frame, cawire.Server, cawire.OnCircuit)
 		counts[kind.String()]++
 		if kind == cawire.KindClearReply {
@@ -175,7 +177,7 @@ func FuzzRequests(f *testing.F) {
 	w := frontendtest.NewScripted(f)
 	s := New(Config{}, w.View, zerolog.Nop())
 	var err error
-	if s.settings, err = resolve(Config{MaxArrayBytes: 1 << 16}, func(string) string { return "" }); err != nil {
+	if s.settings, err = resolve(context.Background(), Config{MaxArrayBytes: 1 << 16}, func(string) string { return "" }); err != nil {
 		f.Fatal(err)
 	}
 	s.listeners = []*listener{{}}
@@ -183,7 +185,12 @@ func FuzzRequests(f *testing.F) {
 	done := make(chan error, 1)
 	go func() { done <- s.directory.serve(s.ctx) }()
 	<-s.directory.synced
-	f.Cleanup(func() { s.stop(); <-done })
+	f.Cleanup(func() {
+		s.stop()
+		if err := <-done; err != nil {
+			f.Error(err)
+		}
+	})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		ours, theirs := net.Pipe()
 		circuit := newCircuit(s, addressed{theirs})
@@ -205,7 +212,8 @@ var errTimeout = errors.New("timeout")
 // addressed is a pipe with addresses as a TCP connection has them.
 type addressed struct{ net.Conn }
 
-func (addressed) LocalAddr() net.Addr  { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 5064} }
+func (addressed) LocalAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 5064} }
+
 func (addressed) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 40000} }
 
 // FuzzSearches feeds datagrams to the search.
@@ -218,7 +226,12 @@ func FuzzSearches(f *testing.F) {
 	done := make(chan error, 1)
 	go func() { done <- s.directory.serve(s.ctx) }()
 	<-s.directory.synced
-	f.Cleanup(func() { s.stop(); <-done })
+	f.Cleanup(func() {
+		s.stop()
+		if err := <-done; err != nil {
+			f.Error(err)
+		}
+	})
 	tcp, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		f.Fatal(err)

@@ -326,7 +326,7 @@ func TestWEB19EnvironmentVariables(t *testing.T) {
 		{map[string]string{"EPICS_CAS_INTF_ADDR_LIST": "1.2.3"}, "EPICS_CAS_INTF_ADDR_LIST", nil},
 		{map[string]string{"EPICS_CA_BEACON_PERIOD": "-1"}, "EPICS_CA_BEACON_PERIOD", nil},
 	} {
-		s, err := resolve(Config{}, func(name string) string { return x.env[name] })
+		s, err := resolve(t.Context(), Config{}, func(name string) string { return x.env[name] })
 		switch {
 		case x.err != "" && (err == nil || !strings.Contains(err.Error(), x.err)):
 			t.Errorf("%v: %v, want an error that names %s", x.env, err, x.err)
@@ -335,7 +335,7 @@ func TestWEB19EnvironmentVariables(t *testing.T) {
 		}
 	}
 	// What the file says counts more.
-	s, err := resolve(Config{Listen: Endpoints{{Address: "127.0.0.1:0"}}, MaxArrayBytes: 99}, func(name string) string {
+	s, err := resolve(t.Context(), Config{Listen: Endpoints{{Address: "127.0.0.1:0"}}, MaxArrayBytes: 99}, func(name string) string {
 		return map[string]string{"EPICS_CAS_INTF_ADDR_LIST": "127.0.0.2", "EPICS_CA_MAX_ARRAY_BYTES": "100000"}[name]
 	})
 	if err != nil || s.endpoints[0].host.String() != "127.0.0.1" || s.maxArrayBytes != 99 {
@@ -347,12 +347,12 @@ func TestAddressesThatMakeNoSense(t *testing.T) {
 	for address, want := range map[string]string{
 		"::1": "port", "nowhere": "IPv4", "127.0.0.1:99999": "port", "127.0.0.1:x": "port", "fe80": "IPv4",
 	} {
-		if _, err := resolve(Config{Listen: Endpoints{{Address: address}}}, func(string) string { return "" }); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := resolve(t.Context(), Config{Listen: Endpoints{{Address: address}}}, func(string) string { return "" }); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", address, err, want)
 		}
 	}
 	for _, address := range []string{"local", "local:5070", "localhost", "0.0.0.0", "127.0.0.1", "127.0.0.1:0"} {
-		if _, err := resolve(Config{Listen: Endpoints{{Address: address}}}, func(string) string { return "" }); err != nil {
+		if _, err := resolve(t.Context(), Config{Listen: Endpoints{{Address: address}}}, func(string) string { return "" }); err != nil {
 			t.Errorf("%s: %v", address, err)
 		}
 	}

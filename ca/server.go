@@ -53,7 +53,7 @@ func New(cfg Config, view gateway.View, log zerolog.Logger) *Server {
 // Listen binds all addresses. The error names the one that is taken, or the
 // variable of the environment that makes no sense.
 func (s *Server) Listen(ctx context.Context) error {
-	settings, err := resolve(s.cfg, os.Getenv)
+	settings, err := resolve(ctx, s.cfg, os.Getenv)
 	if err != nil {
 		return err
 	}
@@ -82,11 +82,11 @@ func (s *Server) closeListeners() {
 	}
 }
 
-// Addr returns the first address that circuits are accepted on, SearchAddr the
-// one that datagrams are taken on. They are valid after Listen.
+// Addr returns the first address that circuits are accepted on. It is valid after Listen.
 func (s *Server) Addr() net.Addr { return s.listeners[0].tcp.Addr() }
 
-// SearchAddr: see Addr.
+// SearchAddr returns the address that searches by datagram are taken on. It is
+// valid after Listen.
 func (s *Server) SearchAddr() net.Addr { return s.listeners[0].udp[0].LocalAddr() }
 
 // Serve answers until ctx ends. Then it says what verdicts there are, closes all

@@ -126,7 +126,8 @@ func twins() []twin {
 		},
 		{
 			desc: gateway.Descriptor{Path: "t.wave", Access: rw, Display: between(0, 10), Type: gateway.Type{
-				Kind: gateway.Float64, Shape: []int{6}, Units: "V", Precision: 2, PrecisionSet: true}},
+				Kind: gateway.Float64, Shape: []int{6}, Units: "V", Precision: 2, PrecisionSet: true,
+			}},
 			readback: gateway.ArrayOf([]float64{1, 2.5, -3}), setpoint: gateway.ArrayOf([]float64{1, 2.5, -3}),
 			records: `record(aao, "T:Wave") { field(NELM, 6) field(FTVL, DOUBLE) field(EGU, "V") field(PREC, 2) field(HOPR, 10) field(DOL, [1, 2.5, -3])
 				field(OMSL, "closed_loop") field(PINI, YES) field(FLNK, "T:Wave_RBV") }

@@ -75,7 +75,6 @@ type suiteClient struct {
 type roleChannel struct {
 	*cawire.CreateChanReply
 	role gateway.Role
-	long bool
 }
 
 // timeType is the type to read a channel in: with a time stamp, enums as text.
