@@ -189,6 +189,7 @@ func (f *file) checkNames(document *config.Document) {
 			continue
 		}
 		f.addLoad(planned.link, driver)
+		f.warnOfFlow(planned, driver)
 		model := driver.Model()
 		annotations[planned.name] = model.Info.Annotations
 		for i := range model.Attributes {

@@ -34,6 +34,21 @@ func (l lineLoad) String() string {
 	return fmt.Sprintf("%s: polls need %.0f %% of %d baud", l.link, math.Ceil(100*l.share), l.baud)
 }
 
+// A flowLink may have flow control in the bytes themselves.
+type flowLink interface{ XonXoff() bool }
+
+// A rawSpeaker is a driver that can tell whether it sends or reads bytes of any value.
+type rawSpeaker interface{ RawBytes() bool }
+
+// warnOfFlow warns of a device whose bytes the flow control of its line takes away.
+func (f *file) warnOfFlow(planned plannedDevice, driver device.Driver) {
+	l, isFlow := f.links[planned.link].(flowLink)
+	d, isRaw := driver.(rawSpeaker)
+	if isFlow && isRaw && l.XonXoff() && d.RawBytes() {
+		f.warnings = append(f.warnings, fmt.Sprintf("devices.%s: it has bytes of any value (%%r, %%R, %%D or a checksum), and flow: xonxoff of %s takes 0x11 and 0x13 away", planned.name, planned.link))
+	}
+}
+
 // addLoad adds what a device needs to the load of its line, if the line has a baud rate.
 func (f *file) addLoad(name string, driver device.Driver) {
 	rated, hasRate := f.links[name].(ratedLink)

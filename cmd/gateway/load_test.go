@@ -43,3 +43,25 @@ func TestCheckTellsHowBusyALineWillBe(t *testing.T) {
 		}
 	}
 }
+
+func TestSD19CheckWarnsOfBytesThatFlowControlTakesAway(t *testing.T) {
+	for _, test := range []struct {
+		link, reply string
+		warned      bool
+	}{
+		{"port: /dev/none, flow: xonxoff", "%2r", true},
+		{`rfc2217: "host:4000", flow: xonxoff`, "%d%<xor>", true},
+		{"port: /dev/none, flow: xonxoff", "%d%0<xor>", false},
+		{"port: /dev/none, flow: rtscts", "%2r", false},
+	} {
+		name := filepath.Join(t.TempDir(), "gateway.yaml")
+		file := `{frontends: {rest: {}}, links: {line1: {` + test.link + `}}, devices: {a: {driver: serial, link: line1, terminator: "\r", attributes: {v: {kind: int32, read: "V?", reply: "` + test.reply + `"}}}}}`
+		if err := os.WriteFile(name, []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		code, output := check(t, name)
+		if warned := strings.Contains(output, "takes 0x11 and 0x13 away"); code != exitOK || warned != test.warned {
+			t.Errorf("%s, %s: exit code %d, warned %v:\n%s", test.link, test.reply, code, warned, output)
+		}
+	}
+}

@@ -25,6 +25,9 @@ func (RFC2217) remote() {}
 
 func (r RFC2217) String() string { return "rfc2217 " + r.Address + " at " + r.Settings.settings() }
 
+// XonXoff reports whether the bytes 0x11 and 0x13 are flow control.
+func (r RFC2217) XonXoff() bool { return r.Settings.XonXoff() }
+
 // Rate returns the baud rate of the server's serial port.
 func (r RFC2217) Rate() int { return r.Settings.Rate() }
 

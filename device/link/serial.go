@@ -115,6 +115,9 @@ func (s Serial) validateSettings() error {
 	return nil
 }
 
+// XonXoff reports whether the bytes 0x11 and 0x13 are flow control.
+func (s Serial) XonXoff() bool { return s.Flow == FlowXonXoff }
+
 // Rate returns the baud rate.
 func (s Serial) Rate() int { return s.withDefaults().Baud }
 

@@ -164,5 +164,10 @@ func FuzzCheck(f *testing.F) {
 				t.Errorf("a problem without words or with an impossible place: %+v", p)
 			}
 		}
+		if i, _ := serial.NewInstrument("dev", c, 1); i != nil {
+			for request := range strings.FieldsSeq(string(text)) {
+				i.Handle(time.Unix(1, 0), request)
+			}
+		}
 	})
 }

@@ -74,3 +74,18 @@ func typicalValue(it *item) int {
 
 // length is how many bytes the checksum has in a message.
 func (c *checksum) length() int { return len(c.form(nil, 0)) }
+
+// HasRawBytes tells whether the format holds bytes that can have any value:
+// numbers as bytes, and checksums that are not written as digits.
+func (f *Format) HasRawBytes() bool {
+	for i := range f.items {
+		it := &f.items[i]
+		switch {
+		case it.op == opChecksum && !it.sum.spec.zero && !it.sum.spec.left && !it.sum.spec.plus && it.sum.digits == 0:
+			return true
+		case it.op == opValue && (it.spec.verb == 'r' || it.spec.verb == 'R' || it.spec.verb == 'D'):
+			return true
+		}
+	}
+	return false
+}

@@ -32,3 +32,15 @@ func TestTypicalLength(t *testing.T) {
 		}
 	}
 }
+
+func TestHasRawBytes(t *testing.T) {
+	for format, want := range map[string]bool{"%f": false, "%r": true, "%*2r": true, "%R": true, "%D": true, "%d%<sum>": true, "%d%0<sum>": false, "%d%+<sum>": false, "%c": false} {
+		f, err := stream.Parse(format, stream.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.HasRawBytes(); got != want {
+			t.Errorf("%s: got %v", format, got)
+		}
+	}
+}
