@@ -104,8 +104,8 @@ func randomFault(random *rand.Rand) devicetest.Fault {
 	noise := make([]byte, random.IntN(6))
 	for i := range noise {
 		noise[i] = byte(random.IntN(256))
-		if noise[i] >= '0' && noise[i] <= '9' || noise[i] == ' ' {
-			noise[i] = '?' // A digit in front of a bare number makes another number.
+		if noise[i] >= '0' && noise[i] <= '9' || noise[i] == '-' || noise[i] == ' ' {
+			noise[i] = '?' // A digit or a sign in front of a bare number makes another number.
 		}
 	}
 	switch random.IntN(7) {
