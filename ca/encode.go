@@ -58,9 +58,9 @@ type payload struct {
 	count uint32
 }
 
-// maxReply bounds a reply to a request for more elements than there can be; the
-// rest would be zeros.
-const maxReply = 64 << 20
+// maxZeros bounds a reply to a request for more elements than there can be, in
+// bytes; the rest of it would be zeros.
+const maxZeros = 1 << 20
 
 // encode makes the payload of a type for a request of count elements; 0 is as
 // many as there are. The status is not ECANormal if it cannot be done; then the
@@ -79,7 +79,7 @@ func (t *target) encode(typ cawire.Type, count uint32, a *gateway.Attribute, scr
 }
 
 func (t *target) encodeNow(typ cawire.Type, count uint32, a *gateway.Attribute, scratch *cawire.Values) (payload, cawire.Status) {
-	if typ.Size(count) > maxReply {
+	if typ.Size(count) > max(maxZeros, typ.Size(uint32(t.count()))) {
 		return payload{}, cawire.ECATooLarge
 	}
 	n := int(count)

@@ -34,7 +34,7 @@ type Server struct {
 	ending   bool
 
 	running  sync.WaitGroup // circuits
-	verdicts sync.WaitGroup // puts whose clients wait
+	verdicts tally          // puts whose clients wait
 
 	searches, found, bytesOut, turnedAway atomic.Uint64
 }
@@ -140,20 +140,14 @@ func (s *Server) endCircuits() {
 	s.mu.Lock()
 	s.ending = true
 	s.mu.Unlock()
-	told := make(chan struct{})
-	go func() {
-		s.verdicts.Wait()
-		close(told)
-	}()
 	limit := time.NewTimer(lastWords)
 	defer limit.Stop()
 	select {
-	case <-told:
+	case <-s.verdicts.empty():
 	case <-limit.C:
 	}
 	s.stop()
 	s.running.Wait()
-	<-told
 }
 
 // accept takes circuits.

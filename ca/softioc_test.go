@@ -1,7 +1,6 @@
 package ca
 
 import (
-	"fmt"
 	"math"
 	"net"
 	"os"
@@ -198,12 +197,21 @@ func startTwins(t *testing.T) (ours, theirs []string, device *hubtest.Device, se
 // freePort finds a port that is free now, for a program that must be told one.
 func freePort(t testing.TB) string {
 	t.Helper()
-	conn, err := net.ListenPacket("udp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		tcp, err := net.Listen("tcp4", ":0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, port, _ := net.SplitHostPort(tcp.Addr().String())
+		udp, err := net.ListenPacket("udp4", ":"+port)
+		_ = tcp.Close()
+		if err == nil {
+			_ = udp.Close()
+			return port
+		}
 	}
-	defer conn.Close()
-	return fmt.Sprint(conn.LocalAddr().(*net.UDPAddr).Port)
+	t.Fatal("no port is free for both TCP and UDP")
+	return ""
 }
 
 // What differs from run to run.

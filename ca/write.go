@@ -87,17 +87,19 @@ func (c *circuit) writeNotify(f cawire.Frame) error {
 		c.send(&reply)
 		return c.hangUp(f, "no such type")
 	}
+	// Counted before it is sent: its verdict may be there before Put returns.
+	c.server.verdicts.add()
 	pending, err := c.notifiable(ch, &m)
 	if err != nil {
+		c.server.verdicts.done()
 		c.counters.failures.Add(1)
 		reply.Status = statusOf(err)
 		c.send(&reply)
 		return nil
 	}
 	c.notifies++
-	c.server.verdicts.Add(1)
 	c.work.Go(func() {
-		defer c.server.verdicts.Done()
+		defer c.server.verdicts.done()
 		verdict := gateway.Wait(c.ctx, pending)
 		if c.ctx.Err() != nil {
 			return // nobody is there to hear it; the put goes on
