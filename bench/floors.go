@@ -42,8 +42,12 @@ func runFloor(name string, args []string) error {
 	}
 	fmt.Fprintln(os.Stderr, listener.Addr())
 	switch name {
-	case "rest":
+	case rest:
 		return floorREST(listener, args[0])
+	case graphQL:
+		return floorGraphQL(listener)
+	case gRPC:
+		return floorGRPC(listener)
 	case "line":
 		return floorLine(listener, args[0], args[1])
 	}

@@ -32,7 +32,8 @@ type outcome struct {
 }
 
 var measures = []measure{
-	restGet, restGetOne, busRoundTrip, unsolicitedToSSE, polledToSSE, fanOut, fullRate, idleWithBroker, idleWithout, memory, lateJoin,
+	restGet, restGetOne, graphQuery, busRoundTrip, unsolicitedToSSE, polledToSSE, fanOut,
+	fullRate, fullRateGraphQL, fullRateGRPC, watchCost, idleWithBroker, idleWithout, memory, lateJoin,
 }
 
 // A bench has what measures share.

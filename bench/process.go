@@ -103,7 +103,8 @@ func (s *server) stop() {
 // A gatewayServer is a gateway with its REST interface.
 type gatewayServer struct {
 	*server
-	base string // http://host:port
+	base  string            // of REST: http://host:port
+	where map[string]string // of each frontend, as it says itself
 }
 
 // startGateway runs a gateway binary with a file and waits until it serves.
@@ -120,7 +121,7 @@ func startGateway(binary, file string) (*gatewayServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &gatewayServer{server: s}
+	g := &gatewayServer{server: s, where: map[string]string{}}
 	said := ""
 	for {
 		line, err := s.logs.ReadString('\n')
@@ -133,8 +134,9 @@ func startGateway(binary, file string) (*gatewayServer, error) {
 		if json.Unmarshal([]byte(line), &entry) != nil {
 			continue
 		}
-		if where, ok := strings.CutPrefix(entry.Message, "serving at "); ok && entry.Component == "rest" {
-			g.base = where
+		if where, ok := strings.CutPrefix(entry.Message, "serving at "); ok {
+			g.where[entry.Component] = where
+			g.base = g.where[rest]
 		}
 		if strings.HasSuffix(entry.Message, " is running") {
 			go func() { _, _ = io.Copy(io.Discard, s.logs) }()

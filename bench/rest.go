@@ -22,14 +22,18 @@ var restGetOne = measure{
 	target: "", run: func(b *bench) (outcome, error) { return restRatio(b, 1) },
 }
 
-const softFile = `
-frontends: {rest: {listen: "127.0.0.1:0"}}
-ops: {listen: ""}
-devices: {soft: {driver: soft, count: %d}}
-`
+// softDevice is a device whose attributes take any value.
+func softDevice(count int) string {
+	return fmt.Sprintf("devices: {soft: {driver: soft, count: %d}}\n", count)
+}
+
+// countersDevice is a source of load.
+func countersDevice(count int, rate float64) string {
+	return fmt.Sprintf("devices: {TEST: {driver: counters, count: %d, rate: %g}}\n", count, rate)
+}
 
 func restRatio(b *bench, connections int) (outcome, error) {
-	gateway, err := startGateway(b.gateway, fmt.Sprintf(softFile, 1000))
+	gateway, err := startGateway(b.gateway, only(rest)+softDevice(1000))
 	if err != nil {
 		return outcome{}, err
 	}
@@ -42,14 +46,14 @@ func restRatio(b *bench, connections int) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	floor, address, err := startFloor("rest", string(body))
+	floor, address, err := startFloor(rest, string(body))
 	if err != nil {
 		return outcome{}, err
 	}
 	defer floor.stop()
 	r, err := compare(b.pairs,
-		func() (float64, error) { return requestRate(url, connections, b.window) },
-		func() (float64, error) { return requestRate("http://"+address+"/", connections, b.window) },
+		func() (float64, error) { return requestRate(url, "", connections, b.window) },
+		func() (float64, error) { return requestRate("http://"+address+"/", "", connections, b.window) },
 	)
 	if err != nil {
 		return outcome{}, err
@@ -61,8 +65,9 @@ func restRatio(b *bench, connections int) (outcome, error) {
 	return out, nil
 }
 
-// requestRate counts the requests that are answered in a window.
-func requestRate(url string, connections int, window time.Duration) (float64, error) {
+// requestRate counts the requests that are answered in a window: GETs, or POSTs
+// of a body as JSON.
+func requestRate(url, body string, connections int, window time.Duration) (float64, error) {
 	host := strings.TrimPrefix(url, "http://")
 	host, _, _ = strings.Cut(host, "/")
 	client := &fasthttp.HostClient{Addr: host, MaxConns: connections}
@@ -77,6 +82,11 @@ func requestRate(url string, connections int, window time.Duration) (float64, er
 			defer fasthttp.ReleaseRequest(request)
 			defer fasthttp.ReleaseResponse(response)
 			request.SetRequestURI(url)
+			if body != "" {
+				request.Header.SetMethod(fasthttp.MethodPost)
+				request.Header.SetContentType("application/json")
+				request.SetBodyString(body)
+			}
 			for time.Now().Before(end) {
 				if err := client.Do(request, response); err != nil {
 					errs[i] = err
