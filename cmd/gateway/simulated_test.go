@@ -52,8 +52,8 @@ func TestASavedTraceIsReplayed(t *testing.T) {
 	p := startProcess(t, withOps+demoDevice)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	// By the second question for it, whatever is polled was answered once.
-	out := &heard{want: `out "N01?\r\n"`, then: cancel}
+	// By the second question the first was answered.
+	out := &heard{want: `out "A01?\r\n"`, times: 2, then: cancel}
 	if code := execute(ctx, []string{"watch", "--bytes", "line1", "--save", saved, "--ops", "http://" + p.ops.Addr().String()}, out, &bytes.Buffer{}); code != exitOK {
 		t.Fatal(code, out)
 	}

@@ -48,10 +48,11 @@ func startProcess(t *testing.T, text string) *process {
 	return p
 }
 
-// A heard is a writer that tells when a text has been written to it.
+// A heard is a writer that tells when a text has been written to it so many times.
 type heard struct {
-	want string
-	then func()
+	want  string
+	times int
+	then  func()
 
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -60,9 +61,9 @@ type heard struct {
 func (h *heard) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	before := strings.Contains(h.text.String(), h.want)
+	before := strings.Count(h.text.String(), h.want)
 	h.text.Write(p)
-	if !before && strings.Contains(h.text.String(), h.want) {
+	if before < h.times && strings.Count(h.text.String(), h.want) >= h.times {
 		h.then()
 	}
 	return len(p), nil
@@ -85,7 +86,7 @@ func TestWatchShowsAndSavesEveryByteOfALink(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	saved := filepath.Join(t.TempDir(), "line1.trace")
-	out, errs := &heard{want: `out "N01?\r\n"`, then: func() {
+	out, errs := &heard{want: `out "N01?\r\n"`, times: 1, then: func() {
 		if n := linkOf(t, ops)["traces"]; n != 1.0 {
 			t.Errorf("the status shows %v traces", n)
 		}

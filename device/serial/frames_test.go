@@ -47,12 +47,18 @@ func TestFramerSplitAtEveryByte(t *testing.T) {
 		{"length in two bytes, in words", framing{size: sizing{counted: true, size: 2, scale: 2, plus: 2}}, "\x00\x02abcd\x00\x00\x00", []string{"\x00\x02abcd", "\x00\x00"}, "\x00"},
 		{"length with its low byte first", framing{size: sizing{counted: true, size: 4, little: true, scale: 1}}, "\x05\x00\x00\x00ab", []string{"\x05\x00\x00\x00a"}, "b"},
 		{
-			"SD-24 in the middle of a frame", framing{size: sizing{counted: true, at: 2, size: 1, scale: 1, plus: 3, start: []byte("\x55\xaa")}},
-			"cd\x55\x55\xaa\x02ab\x55\xaa\x00\x55\xbb\x55\xaa\x01z\x55", []string{"\x55\xaa\x02ab", "\x55\xaa\x00", "\x55\xaa\x01z"}, "\x55",
+			"SD-24 in the middle of a frame",
+			framing{size: sizing{counted: true, at: 2, size: 1, scale: 1, plus: 3, start: []byte("\x55\xaa")}},
+			"cd\x55\x55\xaa\x02ab\x55\xaa\x00\x55\xbb\x55\xaa\x01z\x55",
+			[]string{"\x55\xaa\x02ab", "\x55\xaa\x00", "\x55\xaa\x01z"},
+			"\x55",
 		},
 		{
-			"SD-24 a length that none has", framing{size: sizing{counted: true, at: 1, size: 1, scale: 1, start: []byte("S")}},
-			"S\x01S\x03a", []string{"S\x03a"}, "",
+			"SD-24 a length that none has",
+			framing{size: sizing{counted: true, at: 1, size: 1, scale: 1, start: []byte("S")}},
+			"S\x01S\x03a",
+			[]string{"S\x03a"},
+			"",
 		},
 	}
 	for _, test := range tests {

@@ -28,50 +28,84 @@ func TestAnInstrumentFromItsConfiguration(t *testing.T) {
 		name, config string
 		talk         []string // requests and replies in turn; "-" is none
 	}{
-		{"numbers are held", end + `attributes: {v: {kind: float64, access: rw, read: "V?", reply: "V=%f", write: "V=%.2f"}}`,
-			[]string{"V?", "V=0.000000", "V=1.25", "-", "V?", "V=1.250000", "W?", "-"}},
-		{"a limit above zero", end + `attributes: {v: {kind: int32, access: rw, read: "V?", reply: "%d", write: "V=%d", limits: {low: 3}}}`,
-			[]string{"V?", "3"}},
-		{"an acknowledgement with the value", end + `attributes: {v: {kind: int32, access: rw, read: "V?", reply: "%d", write: "V=%d", write_reply: "set %=d"}}`,
-			[]string{"V=7", "set 7", "V?", "7"}},
-		{"states by number and by text", end + `attributes:
+		{
+			"numbers are held", end + `attributes: {v: {kind: float64, access: rw, read: "V?", reply: "V=%f", write: "V=%.2f"}}`,
+			[]string{"V?", "V=0.000000", "V=1.25", "-", "V?", "V=1.250000", "W?", "-"},
+		},
+		{
+			"a limit above zero", end + `attributes: {v: {kind: int32, access: rw, read: "V?", reply: "%d", write: "V=%d", limits: {low: 3}}}`,
+			[]string{"V?", "3"},
+		},
+		{
+			"an acknowledgement with the value", end + `attributes: {v: {kind: int32, access: rw, read: "V?", reply: "%d", write: "V=%d", write_reply: "set %=d"}}`,
+			[]string{"V=7", "set 7", "V?", "7"},
+		},
+		{
+			"states by number and by text", end + `attributes:
   a: {kind: enum, states: [{label: Off, raw: 3}, {label: On, raw: 5}], access: rw, read: "A?", reply: "%d", write: "A=%d"}
   b: {kind: enum, states: [{label: Manual, raw: m0}, {label: Auto, raw: a0}], access: rw, read: "B?", reply: "%s", write: "B%s"}`,
-			[]string{"A?", "3", "A=5", "-", "A?", "5", "A=4", "-", "A?", "5", "B?", "m0", "Ba0", "-", "B?", "a0"}},
-		{"text in quotes", end + `attributes: {n: {kind: string, access: rw, read: "N?", reply: "%[ -~]", write: 'N "%s"'}}`,
-			[]string{`N "cold plate"`, "-", "N?", "cold plate"}},
-		{"scale, and hexadecimal digits that fill their width", end + `attributes: {t: {kind: float64, scale: 0.1, read: "T", reply: "%!4x", simulate: {value: 21.5}}}`,
-			[]string{"T", "00d7"}},
-		{"several values in one reply", end + `attributes: {a: {kind: float64, simulate: {value: 1.5}}, b: {kind: int32, simulate: {value: 2}}}
+			[]string{"A?", "3", "A=5", "-", "A?", "5", "A=4", "-", "A?", "5", "B?", "m0", "Ba0", "-", "B?", "a0"},
+		},
+		{
+			"text in quotes", end + `attributes: {n: {kind: string, access: rw, read: "N?", reply: "%[ -~]", write: 'N "%s"'}}`,
+			[]string{`N "cold plate"`, "-", "N?", "cold plate"},
+		},
+		{
+			"scale, and hexadecimal digits that fill their width", end + `attributes: {t: {kind: float64, scale: 0.1, read: "T", reply: "%!4x", simulate: {value: 21.5}}}`,
+			[]string{"T", "00d7"},
+		},
+		{
+			"several values in one reply", end + `attributes: {a: {kind: float64, simulate: {value: 1.5}}, b: {kind: int32, simulate: {value: 2}}}
 queries: {all: {read: "?", reply: "%f,%*d,%d", values: [a, b]}}`,
-			[]string{"?", "1.500000,0,2"}},
-		{"two formats of one reply", end + `attributes: {a: {kind: int32, read: "?", reply: "%d,%*d", simulate: {value: 1}}, b: {kind: int32, read: "?", reply: "%*d,%d", simulate: {value: 2}}}`,
-			[]string{"?", "1,2"}},
-		{"arrays", end + `attributes: {a: {kind: int32, shape: 3, separator: ",", access: rw, read: "?", reply: "%d", write: "=%d"}}`,
-			[]string{"?", "0,0,0", "=1,2", "-", "?", "1,2"}},
-		{"a script", end + `attributes: {a: {kind: float64, read: "?", reply: "%f", simulate: {script: [1, 2.5]}}}`,
-			[]string{"?", "1.000000", "?", "2.500000", "?", "1.000000"}},
-		{"decimal comma", end + `decimal: ","` + "\n" + `attributes: {a: {kind: float64, read: "?", reply: "%f V", simulate: {value: 2.5}}}`,
-			[]string{"?", "2,500000 V"}},
-		{"a checksum", `
+			[]string{"?", "1.500000,0,2"},
+		},
+		{
+			"two formats of one reply", end + `attributes: {a: {kind: int32, read: "?", reply: "%d,%*d", simulate: {value: 1}}, b: {kind: int32, read: "?", reply: "%*d,%d", simulate: {value: 2}}}`,
+			[]string{"?", "1,2"},
+		},
+		{
+			"arrays", end + `attributes: {a: {kind: int32, shape: 3, separator: ",", access: rw, read: "?", reply: "%d", write: "=%d"}}`,
+			[]string{"?", "0,0,0", "=1,2", "-", "?", "1,2"},
+		},
+		{
+			"a script", end + `attributes: {a: {kind: float64, read: "?", reply: "%f", simulate: {script: [1, 2.5]}}}`,
+			[]string{"?", "1.000000", "?", "2.500000", "?", "1.000000"},
+		},
+		{
+			"decimal comma", end + `decimal: ","` + "\n" + `attributes: {a: {kind: float64, read: "?", reply: "%f V", simulate: {value: 2.5}}}`,
+			[]string{"?", "2,500000 V"},
+		},
+		{
+			"a checksum", `
 out_terminator: "\x03"
 in_terminator: "\x03"
 check_bytes: 1
 attributes: {a: {kind: int32, access: rw, read: "A", reply: '\x02A%d\x03%1<xor>', write: '\x02A%d'}}`,
-			[]string{"A", "\x02A0\x03\x72"}},
-		{"echo", end + "echo: true\n" + `attributes: {a: {kind: int32, access: rw, read: "A?", reply: "%d", write: "A=%d"}}`,
-			[]string{"A?", "A?\r\n0", "A=4", "A=4", "A?", "A?\r\n4"}},
-		{"steps and a question for errors", end + `attributes: {a: {kind: int32, access: rw, read: "A?", reply: "%d", write: ["CLR", "A %d", {send: "ERR?", reply: '0,"none"'}]}, e: {kind: int32, read: "ERR?", reply: '%d,%*[ -~]'}}`,
-			[]string{"CLR", "-", "A 5", "-", "ERR?", `0,"none"`, "A?", "5"}},
-		{"a handshake says what the next reply is", end + `attributes:
+			[]string{"A", "\x02A0\x03\x72"},
+		},
+		{
+			"echo", end + "echo: true\n" + `attributes: {a: {kind: int32, access: rw, read: "A?", reply: "%d", write: "A=%d"}}`,
+			[]string{"A?", "A?\r\n0", "A=4", "A=4", "A?", "A?\r\n4"},
+		},
+		{
+			"steps and a question for errors", end + `attributes: {a: {kind: int32, access: rw, read: "A?", reply: "%d", write: ["CLR", "A %d", {send: "ERR?", reply: '0,"none"'}]}, e: {kind: int32, read: "ERR?", reply: '%d,%*[ -~]'}}`,
+			[]string{"CLR", "-", "A 5", "-", "ERR?", `0,"none"`, "A?", "5"},
+		},
+		{
+			"a handshake says what the next reply is", end + `attributes:
   a: {kind: int32, read: [{send: PR1, reply: '\x06'}, '\x05'], reply: "%d", simulate: {value: 1}}
   b: {kind: int32, read: [{send: PR2, reply: '\x06'}, '\x05'], reply: "%d", simulate: {value: 2}}`,
-			[]string{"PR2", "\x06", "\x05", "2", "PR1", "\x06", "\x05", "1"}},
-		{"it listens to its address only", end + "address: 6\nbefore: {send: \"ADR {address}\", reply: OK}\n" + `attributes: {a: {kind: int32, read: "A?", reply: "%d"}}`,
-			[]string{"A?", "-", "ADR 6", "OK", "A?", "0", "ADR 7", "-", "A?", "-"}},
-		{"commands", end + `attributes: {a: {kind: int32, read: "A?", reply: "%d"}}
+			[]string{"PR2", "\x06", "\x05", "2", "PR1", "\x06", "\x05", "1"},
+		},
+		{
+			"it listens to its address only", end + "address: 6\nbefore: {send: \"ADR {address}\", reply: OK}\n" + `attributes: {a: {kind: int32, read: "A?", reply: "%d"}}`,
+			[]string{"A?", "-", "ADR 6", "OK", "A?", "0", "ADR 7", "-", "A?", "-"},
+		},
+		{
+			"commands", end + `attributes: {a: {kind: int32, read: "A?", reply: "%d"}}
 commands: {go: {send: "GO", send_reply: "OK"}, ask: {send: "Q %d", argument: {kind: int32}, reply: "%f", result: {kind: float64}}}`,
-			[]string{"GO", "OK", "Q 4", "0.000000"}},
+			[]string{"GO", "OK", "Q 4", "0.000000"},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
