@@ -16,7 +16,7 @@ import (
 // caproto's client, which is written in Python throughout, 10,000 samples a second
 // are more than a busy core can take, so it gets a quarter of the counters.
 func TestCountersReachPythonClients(t *testing.T) {
-	const counters, samples = 1000, 50
+	const counters, samples = 1000, 40
 	followed := map[string]int{"caproto": counters / 4}
 	repeater(t)
 	interpreter := python(t)

@@ -126,8 +126,12 @@ func (e Endpoint) parse(defaultPort uint16) (endpoint, error) {
 // there is at most one colon.
 func splitHostPort(s string, defaultPort uint16) (string, uint16, error) {
 	host, text, has := strings.Cut(s, ":")
-	if !has {
+	switch {
+	case !has:
 		return host, defaultPort, nil
+	case strings.Contains(text, ":"):
+		_, err := parseIPv4(s)
+		return s, defaultPort, err
 	}
 	port, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {

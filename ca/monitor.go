@@ -113,7 +113,7 @@ func (c *circuit) deliver() {
 		return
 	}
 	c.begin()
-	d := &deliverer{stream: c.session.Open(gateway.StreamOptions{}), kick: make(chan struct{}, 1)}
+	d := &deliverer{stream: c.session.Open(gateway.StreamOptions{MaxEvents: maxEvents}), kick: make(chan struct{}, 1)}
 	c.events = d
 	if c.err != nil { // too late
 		d.stream.Close()

@@ -345,7 +345,7 @@ func TestWEB19EnvironmentVariables(t *testing.T) {
 
 func TestAddressesThatMakeNoSense(t *testing.T) {
 	for address, want := range map[string]string{
-		"::1": "port", "nowhere": "IPv4", "127.0.0.1:99999": "port", "127.0.0.1:x": "port", "fe80": "IPv4",
+		"::1": "IPv4", "fe80::1": "IPv4", "nowhere": "IPv4", "127.0.0.1:99999": "port", "127.0.0.1:x": "port", "fe80": "IPv4",
 	} {
 		if _, err := resolve(t.Context(), Config{Listen: Endpoints{{Address: address}}}, func(string) string { return "" }); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", address, err, want)
