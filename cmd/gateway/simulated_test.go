@@ -32,6 +32,7 @@ func TestAnExampleRunsWithItsInstrumentSimulated(t *testing.T) {
 		{"lakeshore336.yaml", "cryo.inputA.name", `"cold plate"`, "cold plate"},
 		{"keithley2400.yaml", "smu.voltage_level", "1.5", "1.5"},
 		{"sc10.yaml", "shutter.mode", "Repeat", "Repeat"},
+		{"genesys.yaml", "magnet1.voltage_setting", "12.5", "12.5"},
 		{"julabo.yaml", "bath.setpoint", "30", "30"},
 	}
 	for _, test := range tests {

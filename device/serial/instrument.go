@@ -110,14 +110,13 @@ func (i *Instrument) Handle(now time.Time, request string) (reply string, ok boo
 
 func (i *Instrument) answer(now time.Time, request string) (reply []byte, ok, known bool) {
 	if all := i.queries[request]; len(all) > 0 {
-		q := all[0]
-		for _, other := range all {
-			if other.after == i.previous {
-				q = other
+		for _, q := range all {
+			if q.after == "" || q.after == i.previous {
+				reply, err := q.reply(i.value(now))
+				return reply, err == nil, true
 			}
 		}
-		reply, err := q.reply(i.value(now))
-		return reply, err == nil, true
+		return nil, false, true
 	}
 	if a := i.fixed[request]; a != nil {
 		reply, ok = a.reply(i.plan, nil)

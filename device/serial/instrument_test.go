@@ -98,6 +98,16 @@ attributes: {a: {kind: int32, access: rw, read: "A", reply: '\x02A%d\x03%1<xor>'
 			[]string{"PR2", "\x06", "\x05", "2", "PR1", "\x06", "\x05", "1"},
 		},
 		{
+			"a reply that one format rewrites and the other does not", end + `attributes:
+  p: {kind: float64, read: "?", reply: '%#/^[1-6],.*/9.9E37/%#/^0,//%f'}
+  s: {kind: enum, states: [Good, Bad], read: "?", reply: "%d,%*f", simulate: {value: Good}}`,
+			[]string{"?", "0,0.000000"},
+		},
+		{
+			"a question without its handshake", end + `attributes: {a: {kind: int32, read: [{send: PR1, reply: '\x06'}, '\x05'], reply: "%d"}}`,
+			[]string{"\x05", "-", "PR1", "\x06", "\x05", "0", "\x05", "-"},
+		},
+		{
 			"it listens to its address only", end + "address: 6\nbefore: {send: \"ADR {address}\", reply: OK}\n" + `attributes: {a: {kind: int32, read: "A?", reply: "%d"}}`,
 			[]string{"A?", "-", "ADR 6", "OK", "A?", "0", "ADR 7", "-", "A?", "-"},
 		},

@@ -3,6 +3,7 @@ package serial
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -21,54 +22,74 @@ type answering struct {
 	from []value
 }
 
-// query turns an exchange around, and checks that its formats match what the
-// instrument would say.
+// query turns an exchange around. The format that reads most decides how the
+// reply looks, unless the others do not match that.
 func (i *Instrument) query(x *exchange) (*answering, error) {
-	if len(x.targets) == 0 {
-		return nil, fmt.Errorf("nothing is read")
-	}
-	a := &answering{}
+	after := ""
 	for n := range x.before {
-		a.after = i.step(&x.before[n])
+		after = i.step(&x.before[n])
 	}
-	// The one that reads most decides how the reply looks.
-	most := slices.MaxFunc(x.targets, func(t, u target) int { return cmp.Compare(len(t.fields), len(u.fields)) })
-	var err error
-	if a.format, err = most.format.Mirror(); err != nil {
+	targets := slices.Clone(x.targets)
+	slices.SortStableFunc(targets, func(t, u target) int { return cmp.Compare(len(u.fields), len(t.fields)) })
+	err := errors.New("nothing is read")
+	for n := range targets {
+		a, failed := turn(&targets[n], targets)
+		if failed == nil {
+			failed = i.try(a, targets)
+		}
+		if failed == nil {
+			a.after = after
+			return a, nil
+		}
+		if n == 0 {
+			err = failed
+		}
+	}
+	return nil, err
+}
+
+// turn makes the reply that looks like base, with the values of all targets.
+func turn(base *target, targets []target) (*answering, error) {
+	f, err := base.format.Mirror()
+	if err != nil {
 		return nil, err
 	}
-	a.fields = a.format.Fields()
+	a := &answering{format: f, fields: f.Fields()}
 	a.from = make([]value, len(a.fields))
-	for n := range x.targets {
-		t := &x.targets[n]
-		f, err := t.format.Mirror()
+	for n := range targets {
+		t := &targets[n]
+		m, err := t.format.Mirror()
 		if err != nil {
 			return nil, err
 		}
-		fields := f.Fields()
-		for at := range fields {
+		for at, field := range m.Fields() {
 			for _, v := range t.values {
-				if v.codec.typ.IsArray() && t.format != most.format {
+				if v.codec.typ.IsArray() && t.format != base.format {
 					continue
 				}
-				if at < len(a.from) && t.fields[v.field].Offset == fields[at].Offset {
+				if at < len(a.from) && t.fields[v.field].Offset == field.Offset {
 					a.from[at] = v
 				}
 			}
 		}
 	}
+	return a, nil
+}
+
+// try checks that all formats of an exchange match what the instrument would say.
+func (i *Instrument) try(a *answering, targets []target) error {
 	reply, err := a.reply(func(index int) gateway.Value {
 		return i.plan.items[index].source.at(0, 0, rand.New(rand.NewPCG(0, 0)))
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for n := range x.targets {
-		if _, err := x.targets[n].format.Match(reply); err != nil {
-			return nil, fmt.Errorf("it would be %s: %w", quoted(reply), err)
+	for n := range targets {
+		if _, err := targets[n].format.Match(reply); err != nil {
+			return fmt.Errorf("it would be %s: %w", quoted(reply), err)
 		}
 	}
-	return a, nil
+	return nil
 }
 
 // reply writes the reply with the values as they are.
