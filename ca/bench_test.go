@@ -21,6 +21,28 @@ func BenchmarkGet(b *testing.B) {
 	}
 }
 
+// BenchmarkIOC is the same with softIoc in our place.
+func BenchmarkIOC(b *testing.B) {
+	port := startIOC(b, `record(ao, "X:Level") { field(VAL, 1.5) field(PINI, YES) }`)
+	c := dialTester(b, "127.0.0.1:"+port, cawire.MinorCurrent)
+	sid := c.mustOpen("X:Level").SID
+	value := encode(cawire.DBRDouble, 1, cawire.Values{Doubles: []float64{1}})
+	b.Run("Get", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := c.read(sid, cawire.DBRTimeDouble, 1); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("Put", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := c.write(sid, cawire.DBRDouble, 1, value); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
 // BenchmarkPut is one put with a callback to a device that answers at once.
 func BenchmarkPut(b *testing.B) {
 	w := newWorld(b, float("target", rw))

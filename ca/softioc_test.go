@@ -182,7 +182,14 @@ func startTwins(t *testing.T) (ours, theirs []string, device *hubtest.Device, se
 	})
 	ours = clientEnv("EPICS_CA_ADDR_LIST=" + server.SearchAddr().String())
 
-	file := filepath.Join(t.TempDir(), "twins.db")
+	theirs = clientEnv("EPICS_CA_ADDR_LIST=127.0.0.1:" + startIOC(t, db))
+	return ours, theirs, device, server
+}
+
+// startIOC runs softIoc with records and returns its port.
+func startIOC(t testing.TB, db string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "records.db")
 	if err := os.WriteFile(file, []byte(db), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -190,8 +197,7 @@ func startTwins(t *testing.T) (ours, theirs []string, device *hubtest.Device, se
 	env := clientEnv("EPICS_CAS_INTF_ADDR_LIST=127.0.0.1", "EPICS_CAS_SERVER_PORT="+port)
 	out := start(t, env, epicsTool(t, "softIoc"), "-S", "-d", file)
 	out.until(t, func(s string) bool { return strings.Contains(s, "All initialization complete") })
-	theirs = clientEnv("EPICS_CA_ADDR_LIST=127.0.0.1:" + port)
-	return ours, theirs, device, server
+	return port
 }
 
 // freePort finds a port that is free now, for a program that must be told one.
