@@ -12,7 +12,7 @@ import (
 // second fetches the value.
 const gauge = `
 terminator: "\r\n"
-reply_timeout: 100ms
+reply_timeout: 500ms
 refusals: ['\x15']
 attributes:
   p: {kind: float64, read: [{send: PR1, reply: '\x06'}, GET], reply: "%f", poll: 1s}
@@ -46,7 +46,7 @@ func TestWhatStandsInFrontOfEveryReadAndWrite(t *testing.T) {
 	r := plug(t, `
 address: 6
 terminator: "\r\n"
-reply_timeout: 100ms
+reply_timeout: 500ms
 before: {send: "ADR {address}", reply: OK}
 attributes:
   v: {kind: float64, access: rw, read: "V?", reply: "%f", write: "V %g", write_reply: OK, poll: 1s}
@@ -79,7 +79,7 @@ attributes:
 func TestAnAnswerTooManyIsNotTakenForTheNextStep(t *testing.T) {
 	r := plug(t, `
 terminator: "\r\n"
-reply_timeout: 100ms
+reply_timeout: 500ms
 attributes:
   v: {kind: int32, access: w, write: [{send: A, reply: OK}, {send: "B %d", reply: OK}]}
 `)
