@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/hub/hubtest"
 	"github.com/polygate/gateway/internal/frontendtest"
@@ -417,8 +419,14 @@ func TestPrintsWhatAnIOCPrints(t *testing.T) {
 		if i%2 == 1 { // every second one by name server
 			ours, byNameServer = byNameServer, ours
 		}
-		got := comparable(run(t, ours, program, words[1:]...))
-		want := comparable(run(t, theirs, program, words[1:]...))
+		var got, want string
+		var both errgroup.Group
+		both.Go(func() (err error) { got, err = output(ours, program, words[1:]...); return })
+		both.Go(func() (err error) { want, err = output(theirs, program, words[1:]...); return })
+		if err := both.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		got, want = comparable(got), comparable(want)
 		switch {
 		case got != want && c.deviation == "":
 			t.Errorf("%s prints\n%s\nand with an IOC\n%s", c.line, got, want)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -77,6 +78,14 @@ func repeater(t testing.TB) {
 // run runs a program to its end and returns what it printed on both outputs.
 func run(t testing.TB, env []string, program string, args ...string) string {
 	t.Helper()
+	out, err := output(env, program, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func output(env []string, program string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 4*limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
@@ -85,9 +94,9 @@ func run(t testing.TB, env []string, program string, args ...string) string {
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
-		t.Fatalf("%s %s: %v", filepath.Base(program), strings.Join(args, " "), err)
+		return "", fmt.Errorf("%s %s: %w", filepath.Base(program), strings.Join(args, " "), err)
 	}
-	return string(out)
+	return string(out), nil
 }
 
 // A lines collects what a program prints, for those who wait for a line.
