@@ -106,13 +106,7 @@ func namesFor(path string) Names {
 // channels opens what an attribute has.
 func (c *rawClient) channels(path string) ([]*roleChannel, error) {
 	names := namesFor(path)
-	var list []*roleChannel
-	readback, err := c.openRole(names.Readback, gateway.Readback)
-	if err == nil {
-		list = append(list, readback)
-	} else if !errors.Is(err, errNoChannel) {
-		return nil, err
-	}
+	// Both names come at once, so when the first is there the second is too.
 	own, err := c.openRole(names.Setpoint, gateway.Setpoint)
 	if errors.Is(err, errNoChannel) {
 		return nil, &frontendtest.ProtocolError{Code: notFound, Words: names.Setpoint}
@@ -123,7 +117,11 @@ func (c *rawClient) channels(path string) ([]*roleChannel, error) {
 	if c.circuit.Channel(own.CID).Rights&cawire.MayWrite == 0 {
 		own.role = gateway.Readback
 	}
-	return append(list, own), nil
+	readback, err := c.openRole(names.Readback, gateway.Readback)
+	if errors.Is(err, errNoChannel) {
+		return []*roleChannel{own}, nil
+	}
+	return []*roleChannel{readback, own}, err
 }
 
 func (c *rawClient) openRole(name string, role gateway.Role) (*roleChannel, error) {
