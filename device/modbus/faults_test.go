@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -247,6 +248,46 @@ attributes:
 			t.Errorf("%d good and %d bad", good, bad)
 		}
 	})
+}
+
+// TestALineThatBabblesIsAFault lets noise begin behind a request. It has no end,
+// but it may have gaps in which a unit is heard.
+func TestALineThatBabblesIsAFault(t *testing.T) {
+	s := newSlave(false, 1)
+	s.holds(1, 3, 0, 11)
+	s.holds(1, 3, 100, 22)
+	u := newRig(t, s).unit("dev", quick).connect()
+	var babbling sync.WaitGroup
+	stop := make(chan struct{})
+	s.spoil(func([]byte) (now, held []byte) {
+		out := s.out
+		babbling.Go(func() {
+			for noise := make([]byte, 100); ; {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if _, err := out.Write(noise); err != nil {
+					return
+				}
+			}
+		})
+		return nil, nil
+	})
+	if got := u.poll("a"); !strings.HasPrefix(got, "a= INVALID/") {
+		t.Errorf("a shows %q", got)
+	}
+	if got := u.poll("b"); got != "b=22" && !strings.HasPrefix(got, "b= INVALID/") {
+		t.Errorf("b shows %q", got)
+	}
+	close(stop)
+	if t.Failed() {
+		_ = u.far.Close() // nobody may be left to take the noise
+	}
+	babbling.Wait()
+	expect(t, u.poll("b"), "b=22")
+	expect(t, u.poll("a"), "a=11")
 }
 
 func TestPutsAndFaults(t *testing.T) {

@@ -94,10 +94,17 @@ func (t *talk) exchange(req *pdu.Request) (answer, error) {
 	return a, err
 }
 
+// maxReply is how long a reply can go on after the deadline by which it must have
+// begun: what does not end by then is a line that babbles.
+func (t *talk) maxReply() time.Duration {
+	return max(time.Second, 10*t.plan.readTimeout) + maxPending*t.byteTime
+}
+
 // await waits for the reply to req, which must begin before the deadline.
 func (t *talk) await(req *pdu.Request, deadline time.Time) (answer, error) {
 	s := t.sync
 	from := source{t.plan.unit, req.Function}
+	limit := deadline.Add(t.maxReply())
 	noise := 0 // bytes that were not of the reply
 	s.damaged = source{}
 	for {
@@ -119,6 +126,10 @@ func (t *talk) await(req *pdu.Request, deadline time.Time) (answer, error) {
 		}
 		if s.torn {
 			return answer{at: s.lastAt, fault: failure(gateway.StatusRead, "what came was no Modbus TCP: is the framing rtu?")}, nil
+		}
+		if s.lastAt.After(limit) {
+			s.missing(t.debt(req))
+			return answer{at: s.lastAt, fault: failure(gateway.StatusRead, "%v", link.ErrNoisy)}, nil
 		}
 		begun := len(s.in) > 0
 		until := deadline
