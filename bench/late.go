@@ -25,7 +25,7 @@ func runLateJoin(b *bench) (outcome, error) {
 	}
 	defer broker.Shutdown()
 	url := fmt.Sprintf("bus: {url: %q}\n", broker.URL())
-	driver, err := startGateway(b.gateway, url+only(rest)+softDevice(attributes))
+	driver, err := startGateway(b.gateway, url+restOnly+softDevice(attributes))
 	if err != nil {
 		return outcome{}, err
 	}
@@ -46,7 +46,7 @@ func runLateJoin(b *bench) (outcome, error) {
 }
 
 func joinOnce(b *bench, url string) (time.Duration, error) {
-	joining, err := startGateway(b.gateway, url+only(rest))
+	joining, err := startGateway(b.gateway, url+restOnly)
 	if err != nil {
 		return 0, err
 	}

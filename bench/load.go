@@ -21,7 +21,7 @@ var fanOut = measure{
 // runFanOut watches counters with many and with few streams and compares what
 // one delivery costs the gateway.
 func runFanOut(b *bench) (outcome, error) {
-	gateway, err := startGateway(b.gateway, only(rest)+countersDevice(20, 10))
+	gateway, err := startGateway(b.gateway, restOnly+countersDevice(20, 10))
 	if err != nil {
 		return outcome{}, err
 	}

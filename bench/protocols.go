@@ -32,15 +32,13 @@ const (
 	gRPC    = "grpc"
 )
 
-// only is the start of a file with one frontend.
-func only(frontend string) string {
-	return fmt.Sprintf("frontends: {%s: {listen: \"127.0.0.1:0\"}}\nops: {listen: \"\"}\n", frontend)
-}
+// restOnly is the start of a file with the REST frontend alone.
+const restOnly = "frontends: {rest: {listen: \"127.0.0.1:0\"}}\nops: {listen: \"\"}\n"
 
-// also adds a REST interface, for waiting until there are values.
+// also adds a frontend to the REST interface, which tells when there are values.
 func also(frontend string) string {
 	if frontend == rest {
-		return only(rest)
+		return restOnly
 	}
 	return fmt.Sprintf("frontends: {rest: {listen: \"127.0.0.1:0\"}, %s: {listen: \"127.0.0.1:0\"}}\nops: {listen: \"\"}\n", frontend)
 }

@@ -33,7 +33,7 @@ func countersDevice(count int, rate float64) string {
 }
 
 func restRatio(b *bench, connections int) (outcome, error) {
-	gateway, err := startGateway(b.gateway, only(rest)+softDevice(1000))
+	gateway, err := startGateway(b.gateway, restOnly+softDevice(1000))
 	if err != nil {
 		return outcome{}, err
 	}

@@ -133,7 +133,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		_ = s.http.Close() // cuts what is left
 	}
 	if died == nil {
-		_ = <-ended // says that it was stopped
+		<-ended // says that it was stopped
 	}
 	s.requests.close()
 	s.abort()

@@ -96,6 +96,9 @@ Try:
   curl -N '%[1]s/stream?match=demo.r1.actual'
 `, base)
 		}
+		if f.name == "ca" {
+			fmt.Fprintln(out, "  caget DEMO:R1:Start")
+		}
 	}
 	fmt.Fprintln(out, "\nStop it with Ctrl-C.")
 }
