@@ -214,7 +214,8 @@ func TestOPS06NothingIsRestartedForALostDevice(t *testing.T) {
 // the notes say what they have to set.
 func TestOPS01NotesTellClientsWhatToSet(t *testing.T) {
 	tests := []struct{ values, want string }{
-		{"", "EPICS_CA_NAME_SERVERS=lab-polygate-ca.instruments:5064"},
+		{"", "EPICS_CA_NAME_SERVERS=lab-polygate-ca.instruments EPICS_CA_AUTO_ADDR_LIST=NO"},
+		{"frontends: {ca: {port: 5070}}", "EPICS_CA_NAME_SERVERS=lab-polygate-ca.instruments EPICS_CA_SERVER_PORT=5070 EPICS_CA_AUTO_ADDR_LIST=NO"},
 		{"frontends: {ca: {service: {type: NodePort}}}", "EPICS_CA_NAME_SERVERS=NODE:$(kubectl -n instruments get service lab-polygate-ca"},
 		{"frontends: {ca: {expose: loadBalancer}}", "EPICS_CA_ADDR_LIST=ADDRESS"},
 		{"frontends: {ca: {expose: hostNetwork}}", "clients there need no settings"},
