@@ -248,7 +248,7 @@ func TestClusterAllInOne(t *testing.T) {
 	t.Log("an upgrade that the check refuses touches nothing")
 	before, data := c.pods("gateway"), c.k("get", "configmap", "lab-polygate", "--output", "jsonpath={.data}")
 	_, err := c.release("upgrade", file(t, "config: |\n  devices:\n    demo: {driver: seriel}"))
-	if err == nil || !strings.Contains(err.Error(), `gateway.yaml:2:18: there is no driver "seriel"`) {
+	if err == nil || !strings.Contains(err.Error(), "gateway.yaml:2:18: there is no driver") {
 		t.Errorf("got %v, want line and column of the driver", err)
 	}
 	if c.pods("gateway") != before || c.k("get", "configmap", "lab-polygate", "--output", "jsonpath={.data}") != data {
