@@ -35,7 +35,7 @@ test: prepare ## Run all tests with the race detector. PACKAGES=./hub/... TESTFL
 lint: ## Run the linters, check the format and the .proto files.
 	$(LINT) run
 	@! compgen -G 'proto/*/*/*.proto' >/dev/null || { $(BUF) lint && $(BUF) format --diff --exit-code; }
-	@! command -v shellcheck >/dev/null || shellcheck tools/*.sh .ci/run
+	@! command -v shellcheck >/dev/null || shellcheck tools/*.sh deploy/*.sh .ci/run
 
 .PHONY: format
 format: ## Format the Go code.

@@ -24,6 +24,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/polygate/gateway"
+	"github.com/polygate/gateway/internal/connlimit"
 	"github.com/polygate/gateway/internal/webguard"
 )
 
@@ -59,7 +60,7 @@ type Server struct {
 	cache  *cache
 
 	http     *http.Server
-	listener *listener
+	listener *connlimit.Listener
 	requests gate
 	streams  streams
 
@@ -105,7 +106,7 @@ func (s *Server) Listen(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listening on %s (frontends.graphql.listen): %w", s.cfg.Listen, err)
 	}
-	s.listener = &listener{Listener: inner, most: int64(s.cfg.Connections + spareConns)}
+	s.listener = connlimit.New(inner, s.cfg.Connections+spareConns)
 	s.guard.Bound(inner.Addr())
 	return nil
 }
@@ -148,7 +149,7 @@ func (s *Server) Status() any {
 		Connections   int64          `json:"connections"`
 		Subscriptions int            `json:"subscriptions"`
 		Streams       []StreamStatus `json:"streams"`
-	}{s.cfg.Listen, s.listener.count.Load(), subscriptions, all}
+	}{s.cfg.Listen, s.listener.Count(), subscriptions, all}
 }
 
 // session returns the view of whoever sent the request.

@@ -57,7 +57,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = control.SetWriteDeadline(time.Now().Add(s.limits.write))
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")
-	if s.listener.count.Load() > int64(s.cfg.Connections) {
+	if s.listener.Count() > int64(s.cfg.Connections) {
 		w.Header().Set("Connection", "close")
 		s.refuse(w, r, http.StatusServiceUnavailable, gateway.Errorf(gateway.KindBusy, "%d connections are open already (frontends.graphql.connections)", s.cfg.Connections))
 		return

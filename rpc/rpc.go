@@ -24,6 +24,7 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	"github.com/polygate/gateway"
+	"github.com/polygate/gateway/internal/connlimit"
 	pb "github.com/polygate/gateway/proto/polygate/v1"
 )
 
@@ -51,7 +52,7 @@ type Server struct {
 
 	grpc     *grpc.Server
 	health   *health.Server
-	listener *listener
+	listener *connlimit.Listener
 	streams  streams
 	events   sync.Pool // of *[]gateway.Event
 	shared   shared
@@ -111,7 +112,7 @@ func (s *Server) Listen(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listening on %s (frontends.grpc.listen): %w", s.cfg.Listen, err)
 	}
-	s.listener = &listener{Listener: inner, most: int64(s.cfg.Connections)}
+	s.listener = connlimit.New(inner, s.cfg.Connections)
 	return nil
 }
 
@@ -152,5 +153,5 @@ func (s *Server) Status() any {
 		Listen      string         `json:"listen"`
 		Connections int64          `json:"connections"`
 		Streams     []StreamStatus `json:"streams"`
-	}{s.cfg.Listen, s.listener.count.Load(), s.streams.status()}
+	}{s.cfg.Listen, s.listener.Count(), s.streams.status()}
 }

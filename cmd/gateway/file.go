@@ -16,6 +16,7 @@ import (
 	"github.com/polygate/gateway/device"
 	"github.com/polygate/gateway/device/link"
 	"github.com/polygate/gateway/internal/config"
+	"github.com/polygate/gateway/internal/nearest"
 	"github.com/polygate/gateway/internal/ops"
 )
 
@@ -166,7 +167,7 @@ func (f *file) planLink(document *config.Document, planned *plannedDevice, neede
 }
 
 func didYouMean(name string, candidates []string) string {
-	if near := config.Nearest(name, candidates); near != "" {
+	if near := nearest.Of(name, candidates); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
 	return ""

@@ -3,6 +3,8 @@ package describe
 import (
 	"fmt"
 	"strings"
+
+	"github.com/polygate/gateway/internal/nearest"
 )
 
 // A Problem is one mistake in a device's configuration.
@@ -70,38 +72,9 @@ func (p Place) report(offset int, warning bool, format string, args []any) {
 // DidYouMean returns ": did you mean X?" if one of the candidates is so near
 // to word that it was probably meant, and "" otherwise.
 func DidYouMean(word string, candidates []string) string {
-	best, bestDistance := "", len(word)/3+2
-	for _, c := range candidates {
-		if d := distance(strings.ToLower(word), strings.ToLower(c)); d < bestDistance {
-			best, bestDistance = c, d
-		}
-	}
-	if best == "" {
+	near := nearest.Of(word, candidates)
+	if near == "" {
 		return ""
 	}
-	return fmt.Sprintf(": did you mean %q?", best)
-}
-
-// distance counts the edits between two words, with two swapped letters as one.
-func distance(a, b string) int {
-	before := make([]int, len(b)+1)
-	row, next := make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		next[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			next[j+1] = min(row[j]+cost, row[j+1]+1, next[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				next[j+1] = min(next[j+1], before[j-1]+1)
-			}
-		}
-		before, row, next = row, next, before
-	}
-	return row[len(b)]
+	return fmt.Sprintf(": did you mean %q?", near)
 }
