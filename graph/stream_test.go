@@ -268,8 +268,8 @@ func TestWEB07StoppingClosesStreamsInOrder(t *testing.T) {
 		t.Error(err)
 	}
 	all, n := w.server.streams.status()
-	if len(all) != 0 || n != 0 || len(w.hub.Clients()) != 0 || w.server.listener.count.Load() != 0 {
-		t.Errorf("something is still open: %v, %d subscriptions, %v, %d connections", all, n, w.hub.Clients(), w.server.listener.count.Load())
+	if len(all) != 0 || n != 0 || len(w.hub.Clients()) != 0 || w.server.listener.Count() != 0 {
+		t.Errorf("something is still open: %v, %d subscriptions, %v, %d connections", all, n, w.hub.Clients(), w.server.listener.Count())
 	}
 }
 
