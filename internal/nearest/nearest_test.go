@@ -9,8 +9,8 @@ import (
 func TestOf(t *testing.T) {
 	keys := []string{"baud", "data_bits", "port", "read_timeout", "reply_timeout", "terminator"}
 	for word, want := range map[string]string{
-		"prot":             "port", // two letters swapped
-		"out_terminiator":  "",     // too far from each
+		"prot":             "port",
+		"out_terminiator":  "terminator",
 		"terminiator":      "terminator",
 		"Baud":             "baud",
 		"bits":             "data_bits",
