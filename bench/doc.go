@@ -5,7 +5,7 @@
 // the repository:
 //
 //	go run ./bench            everything, and write bench/README.md
-//	go run ./bench -only rest one measure, printed
+//	go run ./bench -only rest one measure, and write it beside the others
 //
 // A time or a rate is only worth something beside another one that was taken
 // on the same machine in the same minute. So every measure is a ratio of two

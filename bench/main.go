@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -52,7 +51,7 @@ func main() {
 		fail(runFloor(os.Args[2], os.Args[3:]))
 		return
 	}
-	only := flag.String("only", "", "run one measure and print it")
+	only := flag.String("only", "", "run one measure, print it, and write it to the page beside the others")
 	pairs := flag.Int("pairs", minPairs+1, "pairs of each ratio")
 	window := flag.Duration("window", 400*time.Millisecond, "length of one measurement")
 	flag.Parse()
@@ -99,11 +98,6 @@ func run(ctx context.Context, only string, pairs int, window time.Duration) erro
 	}
 	if len(results) == 0 {
 		return fmt.Errorf("there is no measure %q", only)
-	}
-	if only != "" {
-		encoder := json.NewEncoder(os.Stdout)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(results)
 	}
 	return writeReport(results)
 }

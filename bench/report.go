@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"strings"
@@ -20,7 +21,14 @@ const (
 	endMark   = "<!-- end of figures -->"
 )
 
-func writeReport(results map[string]outcome) error {
+func writeReport(fresh map[string]outcome) error {
+	results := map[string]outcome{}
+	if known, err := os.ReadFile(figures); err == nil {
+		if err := json.Unmarshal(known, &results); err != nil {
+			return fmt.Errorf("reading %s: %w", figures, err)
+		}
+	}
+	maps.Copy(results, fresh)
 	data, err := json.MarshalIndent(results, "", "  ")
 	if err != nil {
 		return err
