@@ -14,6 +14,7 @@ package graph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -134,7 +135,9 @@ func (s *Server) Serve(ctx context.Context) error {
 		_ = s.http.Close() // cuts what is left
 	}
 	if died == nil {
-		<-ended // says that it was stopped
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			died = fmt.Errorf("serving on %s: %w", s.cfg.Listen, err)
+		}
 	}
 	s.requests.close()
 	s.abort()
