@@ -1,6 +1,10 @@
 package main
 
 import (
+	"net"
+	"os"
+	"strconv"
+
 	"github.com/rs/zerolog"
 
 	"github.com/polygate/gateway"
@@ -51,7 +55,7 @@ func (c *restConfig) build(view gateway.View, log zerolog.Logger) frontend {
 
 type restFrontend struct{ *api.Server }
 
-func (f restFrontend) Where() string { return "http://" + f.Addr().String() }
+func (f restFrontend) Where() string { return "http://" + reachable(f.Addr()) }
 
 type graphqlConfig struct {
 	graph.Config `yaml:",inline"`
@@ -65,7 +69,7 @@ func (c *graphqlConfig) build(view gateway.View, log zerolog.Logger) frontend {
 
 type graphqlFrontend struct{ *graph.Server }
 
-func (f graphqlFrontend) Where() string { return "http://" + f.Addr().String() + "/graphql" }
+func (f graphqlFrontend) Where() string { return "http://" + reachable(f.Addr()) + "/graphql" }
 
 type grpcConfig struct {
 	rpc.Config `yaml:",inline"`
@@ -79,7 +83,7 @@ func (c *grpcConfig) build(view gateway.View, log zerolog.Logger) frontend {
 
 type grpcFrontend struct{ *rpc.Server }
 
-func (f grpcFrontend) Where() string { return f.Addr().String() }
+func (f grpcFrontend) Where() string { return reachable(f.Addr()) }
 
 type caConfig struct {
 	ca.Config `yaml:",inline"`
@@ -98,4 +102,18 @@ func (c *caConfig) listenOn(host string) {
 
 func (c *caConfig) build(view gateway.View, log zerolog.Logger) frontend {
 	return ca.New(c.Config, view, log)
+}
+
+// reachable writes an address as people on other hosts can use it: a listener on
+// every address has none of its own, so the host's name stands for it.
+func reachable(addr net.Addr) string {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return addr.String()
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return addr.String()
+	}
+	return net.JoinHostPort(host, strconv.Itoa(tcp.Port))
 }
