@@ -202,7 +202,9 @@ func (so *socket) keepAlive(ctx context.Context, cancel context.CancelCauseFunc)
 			cancel(errGone)
 			return
 		}
-		limited, done := context.WithTimeout(ctx, so.server.limits.pong)
+		// Not within ctx: a ping whose context ends while it is written tears the connection
+		// down, and the client would never read why. Closing the connection ends the ping.
+		limited, done := context.WithTimeout(so.server.aborting, so.server.limits.pong)
 		err := so.ws.Ping(limited)
 		done()
 		if err != nil {
