@@ -11,8 +11,10 @@ import (
 // applied by a hub in one turn, which must stay short.
 const pieceSize = 128 << 10
 
-// keptBuffer is the largest buffer that is used again.
-const keptBuffer = 64 << 10
+// keptBuffer is the largest buffer that is used again: as large as messages are
+// with the usual limit of a server, since a device of thousands of attributes fills one
+// at every poll. Two rounds of the garbage collector free what is not used.
+const keptBuffer = 1 << 20
 
 func (c *Conn) buffer() *[]byte {
 	if buf, ok := c.buffers.Get().(*[]byte); ok {

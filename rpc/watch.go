@@ -130,7 +130,7 @@ func (s *Server) takeEvents() *[]gateway.Event {
 }
 
 func (s *Server) giveEvents(b *[]gateway.Event) {
-	const large = 4096 // events, which a burst leaves behind
+	const large = 16 << 10 // events, which a burst leaves behind
 	if cap(*b) > large {
 		return
 	}
