@@ -128,8 +128,9 @@ type Outcome struct {
 var ErrLost = errors.New("link lost")
 
 // A Bus carries what a supervisor says, and brings what it is asked. Its
-// methods do not wait for the other side, do not change what they are given,
-// and send in the order of the calls. Errors of kind KindBusDown mean that
+// methods do not wait for the other side, do not change what they are given and
+// do not keep it (samples excepted, which nobody changes), and send in the order
+// of the calls. Errors of kind KindBusDown mean that
 // nothing was sent; the supervisor announces everything again when the bus is back.
 type Bus interface {
 	// Announce takes the whole announcement; the bus cuts it into pieces.

@@ -23,8 +23,9 @@ type worker struct {
 	*Supervisor
 	putCtx   context.Context // outlives the worker's own by the drain
 	schedule *schedule
-	readings []Reading // reused by each poll
-	afterPut bool      // the last exchange was a put
+	readings []Reading              // reused by each poll, as is
+	updates  []gateway.SampleUpdate // what is published of them
+	afterPut bool                   // the last exchange was a put
 }
 
 // work connects the device again and again until ctx ends.
@@ -144,7 +145,9 @@ func (w *worker) runPoll(ctx context.Context, poll int) error {
 	}
 
 	w.mu.Lock()
-	w.publishLocked(w.applyLocked(readings, false, nil))
+	w.updates = w.applyLocked(readings, false, w.updates[:0])
+	w.publishLocked(w.updates)
+	clear(w.updates)
 	w.polls[poll].skipped += skipped
 	w.polledLocked(poll, began, now)
 	var answers replies

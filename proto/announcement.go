@@ -247,7 +247,7 @@ func (d *Decoder) stateFields(b []byte, s *gateway.DeviceState) error {
 		case 6<<3 | lenType:
 			packed := reader{b: r.bytes()}
 			s.Stale = grow(s.Stale, countVarints(packed.b))
-			for len(packed.b) > 0 {
+			for packed.more() {
 				s.Stale = append(s.Stale, packed.index())
 			}
 			r.fail(packed.err)

@@ -138,7 +138,7 @@ func varintArray[T gateway.Scalar](b []byte, read func(*reader) T) (gateway.Valu
 		case elementsField<<3 | lenType:
 			packed := reader{b: r.bytes()}
 			elements = grow(elements, countVarints(packed.b))
-			for len(packed.b) > 0 {
+			for packed.more() {
 				elements = append(elements, read(&packed))
 			}
 			r.fail(packed.err)

@@ -1,9 +1,6 @@
 package proto
 
 import (
-	"encoding/binary"
-	"math"
-
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/polygate/gateway"
@@ -43,7 +40,7 @@ func AppendEvent(dst []byte, e *gateway.Event, describe bool) ([]byte, error) {
 func (w *writer) sampleEvent(e *gateway.Event) {
 	const varint, length = byte(varintType), byte(lenType)
 	a, s := e.Attribute, e.Sample()
-	if a.Availability != gateway.Available || s.Value.Kind() != gateway.Float64 || s.Value.IsArray() {
+	if a.Availability != gateway.Available || !isPlain(s) {
 		m := w.begin(1, short+len(a.Path)+s.Value.Size())
 		w.varint(1, uint64(e.Type))
 		w.text(2, string(a.Path))
@@ -57,12 +54,9 @@ func (w *writer) sampleEvent(e *gateway.Event) {
 	b := w.b
 	b = append(b, 1<<3|length, 0, 1<<3|varint, byte(e.Type), 2<<3|length)
 	b = protowire.AppendString(b, string(a.Path)) // ASCII, as all paths are
-	b = append(b, 3<<3|varint, byte(e.Role), 4<<3|length, 0)
-	sample := mark{start: len(b), width: 1}
-	b = append(b, 1<<3|length, 9, byte(gateway.Float64)<<3|byte(fixed64Type))
-	w.b = binary.LittleEndian.AppendUint64(b, math.Float64bits(s.Value.Float()))
-	w.time(2, s.Time)
-	w.time(3, s.LastGood)
+	w.b = append(b, 3<<3|varint, byte(e.Role), 4<<3|length, 0)
+	sample := mark{start: len(w.b), width: 1}
+	w.plainSample(s)
 	w.alarm(&s.Alarm)
 	w.varint(5, s.Seq)
 	w.varint(6, uint64(e.Mask))

@@ -17,21 +17,27 @@ var errFieldNumber = errors.New("invalid field number")
 // next returns 0 and all others return zero values, so a decoder tests err once.
 type reader struct {
 	b   []byte
+	at  int // what of b has been read: a number, which needs no write barrier as a slice does
 	err error
 }
 
 func (r *reader) fail(err error) {
 	if err != nil && r.err == nil {
 		r.err = err
-		r.b = nil
+		r.at = len(r.b)
 	}
 }
+
+// rest is what has not been read.
+func (r *reader) rest() []byte { return r.b[r.at:] }
+
+func (r *reader) more() bool { return r.at < len(r.b) }
 
 // next returns the key of the next field, its number shifted left by 3 and its
 // wire type, or 0 at the end. A known field that comes with another wire type
 // is skipped like an unknown one, as every protobuf decoder does.
 func (r *reader) next() uint64 {
-	if len(r.b) == 0 {
+	if !r.more() {
 		return 0
 	}
 	key := r.varint()
@@ -46,7 +52,7 @@ func (r *reader) next() uint64 {
 
 // skip passes over the value of a field with that key.
 func (r *reader) skip(key uint64) {
-	n := protowire.ConsumeFieldValue(protowire.Number(key>>3), protowire.Type(key&7), r.b)
+	n := protowire.ConsumeFieldValue(protowire.Number(key>>3), protowire.Type(key&7), r.rest())
 	r.advance(n)
 }
 
@@ -56,20 +62,19 @@ func (r *reader) advance(n int) bool {
 		r.fail(protowire.ParseError(n))
 		return false
 	}
-	r.b = r.b[n:]
+	r.at += n
 	return true
 }
 
 func (r *reader) varint() uint64 {
-	if len(r.b) > 0 && r.b[0] < 0x80 {
-		v := uint64(r.b[0])
-		r.b = r.b[1:]
-		return v
+	if r.at < len(r.b) && r.b[r.at] < 0x80 {
+		r.at++
+		return uint64(r.b[r.at-1])
 	}
 	if r.err != nil {
 		return 0
 	}
-	v, n := protowire.ConsumeVarint(r.b)
+	v, n := protowire.ConsumeVarint(r.rest())
 	if !r.advance(n) {
 		return 0
 	}
@@ -103,7 +108,7 @@ func (r *reader) index() uint32 {
 }
 
 func (r *reader) fixed32() uint32 {
-	v, n := protowire.ConsumeFixed32(r.b)
+	v, n := protowire.ConsumeFixed32(r.rest())
 	if r.err != nil || !r.advance(n) {
 		return 0
 	}
@@ -111,7 +116,7 @@ func (r *reader) fixed32() uint32 {
 }
 
 func (r *reader) fixed64() uint64 {
-	v, n := protowire.ConsumeFixed64(r.b)
+	v, n := protowire.ConsumeFixed64(r.rest())
 	if r.err != nil || !r.advance(n) {
 		return 0
 	}
@@ -120,12 +125,14 @@ func (r *reader) fixed64() uint64 {
 
 func (r *reader) double() float64 { return math.Float64frombits(r.fixed64()) }
 
-func (r *reader) time() time.Time {
-	ns := int64(r.fixed64())
+func (r *reader) time() time.Time { return timeOf(r.fixed64()) }
+
+// timeOf is the time that is stored as nanoseconds since 1970, 0 for none.
+func timeOf(ns uint64) time.Time {
 	if ns == 0 {
 		return time.Time{}
 	}
-	return time.Unix(0, ns).UTC()
+	return time.Unix(0, int64(ns)).UTC()
 }
 
 // bytes returns a part of the input: copy what is kept.
@@ -133,7 +140,7 @@ func (r *reader) bytes() []byte {
 	if r.err != nil {
 		return nil
 	}
-	b, n := protowire.ConsumeBytes(r.b)
+	b, n := protowire.ConsumeBytes(r.rest())
 	if !r.advance(n) {
 		return nil
 	}
@@ -142,13 +149,12 @@ func (r *reader) bytes() []byte {
 
 // take returns the next n bytes of the input, or nil if there are fewer.
 func (r *reader) take(n int) []byte {
-	if n > len(r.b) {
+	if n > len(r.b)-r.at {
 		r.fail(io.ErrUnexpectedEOF)
 		return nil
 	}
-	b := r.b[:n]
-	r.b = r.b[n:]
-	return b
+	r.at += n
+	return r.b[r.at-n : r.at]
 }
 
 func (r *reader) text() string {
@@ -165,7 +171,7 @@ var errUTF8 = errors.New("text is not valid UTF-8")
 // count returns how many fields with that key the message has, without reading
 // them; what comes after damage is not counted.
 func (r *reader) count(key uint64) int {
-	scan := reader{b: r.b}
+	scan := reader{b: r.b, at: r.at}
 	n := 0
 	for k := scan.next(); k != 0; k = scan.next() {
 		if k == key {

@@ -44,7 +44,7 @@ func (d *Decoder) typ(b []byte, t *gateway.Type) error {
 			t.Kind = gateway.Kind(max(r.enum(int32(gateway.Enum)), 0))
 		case 2<<3 | lenType:
 			packed := reader{b: r.bytes()}
-			for len(packed.b) > 0 {
+			for packed.more() {
 				t.Shape = packed.extent(t.Shape)
 			}
 			r.fail(packed.err)

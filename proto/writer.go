@@ -36,7 +36,11 @@ func (w *writer) key(num, wireType uint64) {
 }
 
 func (w *writer) varint(num, v uint64) {
-	if v != 0 {
+	switch {
+	case v == 0:
+	case num < 16 && v < 0x80:
+		w.b = append(w.b, byte(num<<3|varintType), byte(v))
+	default:
 		w.key(num, varintType)
 		w.b = protowire.AppendVarint(w.b, v)
 	}
@@ -75,6 +79,10 @@ func (w *writer) textAlways(num uint64, s string) {
 		w.err = fmt.Errorf("text %q is not valid UTF-8", gateway.Quotable(s))
 	}
 	w.key(num, lenType)
+	if len(s) < 0x80 {
+		w.b = append(append(w.b, byte(len(s))), s...)
+		return
+	}
 	w.b = protowire.AppendString(w.b, s)
 }
 
@@ -88,6 +96,10 @@ type mark struct {
 // the less end has to move.
 func (w *writer) begin(num uint64, guess int) mark {
 	w.key(num, lenType)
+	if guess < 0x80 {
+		w.b = append(w.b, 0)
+		return mark{start: len(w.b), width: 1}
+	}
 	width := protowire.SizeVarint(uint64(guess))
 	w.b = append(w.b, "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"[:width]...)
 	return mark{start: len(w.b), width: width}
@@ -96,6 +108,10 @@ func (w *writer) begin(num uint64, guess int) mark {
 // end fills in the length of the message that m began.
 func (w *writer) end(m mark) {
 	size := len(w.b) - m.start
+	if size < 0x80 && m.width == 1 {
+		w.b[m.start-1] = byte(size)
+		return
+	}
 	width := protowire.SizeVarint(uint64(size))
 	switch {
 	case width > m.width:

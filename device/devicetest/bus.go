@@ -35,7 +35,11 @@ func NewBus() *Bus { return &Bus{changed: make(chan struct{})} }
 func (b *Bus) Announce(m *gateway.Announcement) error { return b.record(m) }
 
 // Update implements device.Bus.
-func (b *Bus) Update(m *gateway.Update) error { return b.record(m) }
+func (b *Bus) Update(m *gateway.Update) error {
+	kept := *m
+	kept.Samples = slices.Clone(m.Samples)
+	return b.record(&kept)
+}
 
 // State implements device.Bus.
 func (b *Bus) State(m *gateway.DeviceState) error { return b.record(m) }
