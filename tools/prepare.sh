@@ -8,6 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 cache=$PWD/.cache
 venv=$cache/venv
+modules=$cache/node
 missing=0
 
 # lacking WHAT HOW SKIPPED
@@ -61,6 +62,34 @@ prepare_python() {
 		"tests against instruments and clients written in Python"
 }
 
+has_npm() {
+	command -v npm >/dev/null &&
+		node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' 2>/dev/null
+}
+
+# prepare_node: the modules are installed anew when a pinned version changes.
+prepare_node() {
+	local pins
+	pins=$(<test/clients/package-lock.json)
+	[[ -e $modules/pins && $(<"$modules/pins") == "$pins" ]] && has_npm && return
+	has_npm || install_packages nodejs npm || true
+	if ! has_npm; then
+		lacking "Node.js 18 or newer with npm" "install nodejs and npm" "tests against clients written in JavaScript"
+		return
+	fi
+	echo "installing test/clients/package-lock.json into .cache/node"
+	rm -rf "$modules"
+	mkdir -p "$modules"
+	cp test/clients/package.json test/clients/package-lock.json "$modules"
+	if npm ci --prefix "$modules" --silent --ignore-scripts --no-audit --no-fund; then
+		printf '%s\n' "$pins" >"$modules/pins"
+		return
+	fi
+	rm -rf "$modules"
+	lacking "the packages of test/clients/package.json" "see npm's words above; run make test again" \
+		"tests against clients written in JavaScript"
+}
+
 find_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
 
 prepare_chromium() {
@@ -75,6 +104,7 @@ if ! command -v go >/dev/null; then
 fi
 prepare_compiler
 prepare_python
+prepare_node
 prepare_chromium
 
 mkdir -p "$cache"
@@ -83,10 +113,13 @@ mkdir -p "$cache"
 	if [[ -x $venv/bin/python ]]; then
 		echo ": \"\${POLYGATE_PYTHON:=$venv/bin/python}\""
 	fi
+	if [[ -e $modules/pins ]]; then
+		echo ": \"\${POLYGATE_NODE_MODULES:=$modules/node_modules}\""
+	fi
 	if chromium=$(find_chromium); then
 		echo ": \"\${POLYGATE_CHROMIUM:=$chromium}\""
 	fi
-	echo "export POLYGATE_PYTHON POLYGATE_CHROMIUM"
+	echo "export POLYGATE_PYTHON POLYGATE_NODE_MODULES POLYGATE_CHROMIUM"
 } >"$cache/test.env"
 
 if [[ $missing == 1 && ${POLYGATE_REQUIRE:-} == 1 ]]; then

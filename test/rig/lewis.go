@@ -9,26 +9,11 @@ import (
 	"encoding/json"
 	"io"
 	"net"
-	"os"
 	"os/exec"
 	"sync"
 	"syscall"
 	"testing"
 )
-
-// Python returns the interpreter that has the emulators, or skips the test.
-func Python(t testing.TB) string {
-	t.Helper()
-	interpreter := os.Getenv("POLYGATE_PYTHON") //nolint:forbidigo // make tells tests in this way what there is.
-	if interpreter == "" {
-		const how = "POLYGATE_PYTHON is not set: make prepare installs the emulators and make test sets it"
-		if os.Getenv("POLYGATE_REQUIRE") == "1" { //nolint:forbidigo // As above.
-			t.Fatal(how)
-		}
-		t.Skip(how)
-	}
-	return interpreter
-}
 
 // An Emulator is a running program that plays an instrument.
 type Emulator struct {
