@@ -59,6 +59,7 @@ var rules = []rule{
 	{"bench/...", []string{"*"}, "measures everything"},
 	{"e2e/...", []string{"*"}, "runs everything"},
 	{"test/rig", nil, "runs the built program from outside, and knows nothing of what is in it"},
+	{"test/clients/examples", []string{"test/rig"}, "types the examples of the documentation, from outside"},
 }
 
 // Only these packages may import what is named: a dependency that is costly
@@ -72,7 +73,7 @@ var homes = []struct{ imported, home, why string }{
 	{"go.yaml.in/yaml/v4", "internal/config bus device/describe device/serial device/sim device/link api ca cmd/gateway", "types of the configuration with several forms, and their reader"},
 	{"github.com/spf13/cobra", "cmd/gateway", "the command line"},
 	{"github.com/prometheus/client_golang", "internal/ops cmd/gateway", "parts keep plain counters"},
-	{"os/exec", "bench test/rig", "the gateway starts no programs"},
+	{"os/exec", "bench test/rig test/clients", "the gateway starts no programs"},
 }
 
 func TestArrowsPointDownwardsOnly(t *testing.T) {
