@@ -6,7 +6,8 @@
 SHELL       := /bin/bash
 .SHELLFLAGS := -eo pipefail -c
 
-PACKAGES  ?= ./...
+# Everything but the tests in containers, which have a target of their own.
+PACKAGES  ?= $$(go list ./... | grep -v /e2e$$)
 RACE      ?= -race
 TESTFLAGS ?=
 FUZZTIME  ?= 60s
@@ -20,7 +21,7 @@ LINT := go tool -modfile=tools/lint/go.mod golangci-lint
 
 .PHONY: help
 help: ## Show this list.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: prepare
 prepare: ## Set up what the tests use, below .cache/.
@@ -30,6 +31,12 @@ prepare: ## Set up what the tests use, below .cache/.
 test: prepare ## Run all tests with the race detector. PACKAGES=./hub/... TESTFLAGS='-run Put' narrow it.
 	source .cache/test.env && $(TOOL) gotestsum --format pkgname --hide-summary=output -- \
 		$(RACE) -timeout 10m $(TESTFLAGS) $(PACKAGES)
+
+.PHONY: e2e
+e2e: ## Run the tests in containers, with Docker. TESTFLAGS='-run Latency -out DIR' narrow it.
+	tools/prepare.sh docker
+	source .cache/test.env && tools/with-docker.sh $(TOOL) gotestsum --format testname --hide-summary=output -- \
+		$(RACE) -count 1 -timeout 15m -parallel 4 ./e2e $(TESTFLAGS)
 
 .PHONY: lint
 lint: ## Run the linters, check the format and the .proto files.

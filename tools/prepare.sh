@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Sets up what the tests use, and writes where it is to .cache/test.env. Run by make test.
+# Sets up what the tests use, and writes where it is to .cache/test.env. Run by make test; with the argument docker also
+# what the tests in containers use, by make e2e.
 #
 # As root on Debian it installs missing packages, and says which. Everywhere else it only says what is missing, how to get
 # it and which tests that skips. With POLYGATE_REQUIRE=1 something missing is an error.
@@ -98,6 +99,14 @@ prepare_chromium() {
 	lacking "Chromium" "install chromium" "tests of the pages in a browser"
 }
 
+# prepare_docker: a daemon elsewhere will do; tools/with-docker.sh starts one where none runs.
+prepare_docker() {
+	docker info >/dev/null 2>&1 && return
+	command -v docker >/dev/null && command -v dockerd >/dev/null && return
+	install_packages docker.io && return
+	lacking "Docker" "install docker.io" "tests in containers"
+}
+
 if ! command -v go >/dev/null; then
 	echo "missing: Go. Get the version that go.mod names from https://go.dev/dl" >&2
 	exit 1
@@ -106,6 +115,7 @@ prepare_compiler
 prepare_python
 prepare_node
 prepare_chromium
+[[ ${1:-} != docker ]] || prepare_docker
 
 mkdir -p "$cache"
 {
