@@ -94,12 +94,16 @@ type PutID struct {
 	N   uint64
 }
 
-// A Put is a put on its way to the owner of its device.
+// A Put is a put, the execution of a command or a refresh on its way to the
+// owner of its device.
 type Put struct {
 	ID PutID
 	To Owner // as the hub knows it; only that owner may act
 	PutRequest
-	Caller Caller
+	// Refresh means that nothing is put: the attribute is read from the device
+	// now. The request has no value.
+	Refresh bool
+	Caller  Caller
 	// NotAfter is when the budget ends, by the clock of DeviceState.Clock. It
 	// keeps a put that was held on its way from being run late. 0 if the hub
 	// does not know the clock.

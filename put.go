@@ -49,11 +49,12 @@ func (s Stage) String() string {
 	return ""
 }
 
-// A PutRequest asks for a new setpoint, or for the execution of a command.
+// A PutRequest asks for a new setpoint, for the execution of a command, or for a
+// reading (Session.Refresh).
 type PutRequest struct {
 	Path Path
 	// Value is the wanted value, already of the attribute's type; for a
-	// command its argument, or the zero Value.
+	// command its argument, or the zero Value; for a refresh the zero Value.
 	Value Value
 	// Budget is how long the caller waits for a verdict; 0 means DefaultBudget.
 	Budget time.Duration

@@ -38,6 +38,15 @@ type Session interface {
 
 	// Execute is Put for a command.
 	Execute(PutRequest) (Pending, error)
+
+	// Refresh asks the driver to read the attribute from the device now,
+	// before any poll whose time comes later. It takes the way of a put, with
+	// its budget, mode and urgency, but has no value and changes no setpoint.
+	// The verdict comes when the new readback is in the hub's table, or with
+	// the reason why there is none: KindWriteOnly if the attribute cannot be
+	// read, or is one that the device sends only by itself; KindUnknownOutcome
+	// if the device gave no answer, or none that makes sense.
+	Refresh(PutRequest) (Pending, error)
 }
 
 // An Attribute is a snapshot of an attribute or command and its samples.

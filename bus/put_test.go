@@ -27,6 +27,13 @@ func TestAPutAndItsVerdict(t *testing.T) {
 		t.Error(diff)
 	}
 	answer := take(t, answers)
+	refresh := put(oven, 8)
+	refresh.Value, refresh.Refresh = gateway.Value{}, true
+	must(t, hub.SendPut(refresh))
+	if diff := cmp.Diff(refresh, take(t, handler.puts)); diff != "" {
+		t.Error(diff)
+	}
+	take(t, answers)
 	want := &gateway.PutVerdict{Owner: oven, ID: p.ID, Revision: 3, Index: 2, Verdict: gateway.Verdict{
 		Stage: gateway.StageVerified, Readback: sample(gateway.Of(1.0), 3),
 	}}

@@ -305,63 +305,6 @@ func TestCA29Names(t *testing.T) {
 	}
 }
 
-func TestCA51RefusedPuts(t *testing.T) {
-	w := newWorld(t, float("level", r), float("target", rw))
-	c := w.dial()
-	one := encode(cawire.DBRDouble, 1, cawire.Values{Doubles: []float64{1}})
-	for name, rights := range map[string]cawire.Rights{
-		"X:Level": cawire.MayRead, "X:Target": cawire.MayRead | cawire.MayWrite, "X:Target_RBV": cawire.MayRead,
-		"X:Target.DESC": cawire.MayRead, "X:Target.PROC": cawire.MayRead, "X:Target.EGU": cawire.MayRead,
-	} {
-		ch := c.mustOpen(name)
-		if got := c.circuit.ChannelBySID(ch.SID).Rights; got != rights {
-			t.Errorf("%s: rights %v, want %v", name, got, rights)
-		}
-		want := cawire.ECANormal
-		if rights&cawire.MayWrite == 0 {
-			want = cawire.ECANoWtAccess
-			c.mustSend(&cawire.WriteRequest{Type: cawire.DBRDouble, Count: 1, SID: ch.SID, Payload: one})
-			if e := until[*cawire.ErrorReply](c, nil); e.Status != want || e.CID != ch.CID {
-				t.Errorf("%s: a plain put: %+v", name, e)
-			}
-		}
-		if status, err := c.write(ch.SID, cawire.DBRDouble, 1, one); status != want || err != nil {
-			t.Errorf("%s: a put: %v, %v", name, status, err)
-		}
-	}
-
-	// The name of what was read-only becomes that of a setpoint: another record.
-	ch := c.mustOpen("X:Level")
-	w.device.Redescribe(float("level", rw), float("target", rw))
-	until(c, func(m *cawire.ServerDisconn) bool { return m.CID == ch.CID })
-	// A request that had crossed it on the wire leaves the circuit.
-	if status, err := c.write(ch.SID, cawire.DBRDouble, 1, one); status != cawire.ECAPutFail && err == nil {
-		t.Errorf("a put to a channel that is gone: %v", status)
-	}
-	again := c.mustOpen("X:Level")
-	if got := c.circuit.ChannelBySID(again.SID).Rights; got&cawire.MayWrite == 0 {
-		t.Errorf("now the rights are %v", got)
-	}
-}
-
-func TestAccessRightsFollowTheDescriptor(t *testing.T) {
-	w := newWorld(t, attribute("run", gateway.AccessExecute, gateway.Type{Kind: gateway.Bool}), float("level", r))
-	c := w.dial()
-	sid := c.mustOpen("X:Run").SID
-	if _, v, _ := c.values(sid, cawire.DBRString, 1); v.Strings[0] != "Idle" {
-		t.Errorf("a command reads %q", v.Strings)
-	}
-	for _, name := range []string{"X:Run", "X:Run.PROC"} {
-		sid := c.mustOpen(name).SID
-		if status, err := c.write(sid, cawire.DBRShort, 1, encode(cawire.DBRShort, 1, cawire.Values{Shorts: []int16{0}})); status != cawire.ECANormal || err != nil {
-			t.Errorf("writing %s: %v, %v", name, status, err)
-		}
-	}
-	if puts := w.device.Puts(); len(puts) != 2 || puts[0].Path != "x.run" {
-		t.Errorf("the device got %v", puts)
-	}
-}
-
 func TestCA54EchoIsAnsweredWhateverElseWaits(t *testing.T) {
 	w := newWorld(t, float("target", rw), attribute("wave", r, gateway.Type{Kind: gateway.Float64, Shape: []int{250_000}}))
 	w.update(change("wave", gateway.ArrayOf(make([]float64, 250_000))))

@@ -1,10 +1,13 @@
 package ca
 
 import (
+	"bytes"
 	"math"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rs/zerolog"
 
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/ca/cawire"
@@ -98,6 +101,32 @@ func TestCA07LongTextsAreCutInAString(t *testing.T) {
 	_, v, _ := c.values(c.mustOpen("X:Text.VAL$").SID, cawire.DBRChar, 0)
 	if string(v.Chars) != digits+"\x00" {
 		t.Errorf("as characters: %q", v.Chars)
+	}
+}
+
+func TestCA07ACutTextIsLoggedOnce(t *testing.T) {
+	w := newWorld(t, str("text", r, 60), attribute("list", r, gateway.Type{Kind: gateway.String, MaxLength: 60, Shape: []int{2}}))
+	var log bytes.Buffer
+	c := &circuit{log: zerolog.New(&log)}
+	read := func(name string, typ cawire.Type) {
+		target, _ := w.server.directory.find(name)
+		c.noteCut(&channel{target: target}, typ, w.Attribute(target.rec.path))
+	}
+	long := strings.Repeat("x", 40)
+	w.update(change("text", gateway.Of(long[:39])), change("list", gateway.ArrayOf([]string{"", long[:39]})))
+	read("X:Text", cawire.DBRTimeString)
+	w.update(change("text", gateway.Of(long)), change("list", gateway.ArrayOf([]string{"", long})))
+	read("X:Text.VAL$", cawire.DBRChar)
+	read("X:Text.DESC", cawire.DBRString)
+	if log.Len() > 0 {
+		t.Errorf("nothing was cut:\n%s", log.String())
+	}
+	for range 3 {
+		read("X:Text", cawire.DBRTimeString)
+		read("X:List", cawire.DBRString)
+	}
+	if n := strings.Count(log.String(), "\n"); n != 2 {
+		t.Errorf("the log has %d lines:\n%s", n, log.String())
 	}
 }
 

@@ -3,7 +3,6 @@ package ca
 import (
 	"context"
 	"fmt"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -54,8 +53,7 @@ func TestCountersReachPythonClients(t *testing.T) {
 				}
 			}()
 			defer func() { cancel(); <-counting }()
-			search := w.server.SearchAddr().(*net.UDPAddr)
-			env := clientEnv("EPICS_CA_ADDR_LIST="+search.String(), fmt.Sprintf("EPICS_CA_SERVER_PORT=%d", search.Port))
+			env := searchEnv(w)
 			n := counters
 			if fewer, ok := followed[client]; ok {
 				n = fewer

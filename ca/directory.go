@@ -157,10 +157,14 @@ func (d *directory) find(name string) (target, bool) {
 // describe returns the record of r's name for the descriptor of an event or a
 // snapshot, which may be newer or older than what the directory has heard of.
 func (d *directory) describe(r *record, desc *gateway.Descriptor) *record {
-	if known := d.record(r.name); known != nil && known.desc == desc && known.role == r.role {
+	if known := d.record(r.name); known != nil && known.desc == desc {
 		return known
 	}
-	return newRecord(r.name, desc, r.role)
+	role := r.role
+	if desc.Roles()&role == 0 { // the directory will say the same
+		role = desc.Roles()
+	}
+	return newRecord(r.name, desc, role)
 }
 
 // count is the number of names.

@@ -47,9 +47,21 @@ func (t *target) count() int {
 }
 
 // writable tells whether puts are taken: by the value of an output, and by PROC
-// of a command. Other fields are what the device's configuration says.
+// of a command and of what can be read. Other fields are what the device's
+// configuration says.
 func (t *target) writable() bool {
-	return t.rec.isOutput() && (t.isVal || t.field.name == "PROC" && t.rec.desc.IsCommand())
+	switch {
+	case t.isVal:
+		return t.rec.isOutput()
+	case t.field.name == "PROC":
+		return t.rec.desc.IsCommand() || t.reads()
+	}
+	return false
+}
+
+// reads tells whether a put makes the driver read the attribute now.
+func (t *target) reads() bool {
+	return t.field.name == "PROC" && t.rec.desc.CanRead()
 }
 
 // A payload is an encoded value.

@@ -54,10 +54,26 @@ func (c *circuit) subscribe(f cawire.Frame) error {
 		return c.refuse(f, cawire.ECAInternal, "subscription id is in use")
 	}
 	f.Payload = nil
-	sub := &subscription{ch: ch, rec: ch.rec, id: m.SubscriptionID, typ: m.Type, count: m.Count, mask: gateway.Mask(m.Mask) & gateway.MaskAll, header: f}
+	sub := &subscription{ch: ch, id: m.SubscriptionID, typ: m.Type, count: m.Count, mask: gateway.Mask(m.Mask) & gateway.MaskAll, header: f}
 	c.deliver()
-	options := gateway.WatchOptions{Match: gateway.PatternOf(ch.rec.path), Roles: ch.rec.role, Mask: sub.mask}
-	if !ch.isVal {
+	if err := c.watch(sub); err != nil {
+		c.sendError(f, cawire.ECAAddFail, ch.rec.name+": "+err.Error())
+		return nil //nolint:nilerr // The circuit goes on.
+	}
+	c.subs[sub.id] = sub
+	if ch.subs == nil {
+		ch.subs = map[uint32]*subscription{}
+	}
+	ch.subs[sub.id] = sub
+	return nil
+}
+
+// watch makes the hub's events come for a subscription, beginning with what is
+// known now.
+func (c *circuit) watch(sub *subscription) error {
+	rec := sub.ch.rec
+	options := gateway.WatchOptions{Match: gateway.PatternOf(rec.path), Roles: rec.role, Mask: sub.mask}
+	if !sub.ch.isVal {
 		// A field may change with any sample; what did not is not sent.
 		options.Mask = gateway.MaskAll
 	}
@@ -67,16 +83,10 @@ func (c *circuit) subscribe(f cawire.Frame) error {
 	}
 	watch, err := c.events.stream.Watch(options)
 	if err != nil {
-		c.sendError(f, cawire.ECAAddFail, ch.rec.name+": "+err.Error())
-		return nil //nolint:nilerr // The circuit goes on.
+		return err
 	}
-	sub.watch = watch
-	c.subs[sub.id] = sub
+	sub.watch, sub.rec, sub.started = watch, rec, false
 	c.watches[watch] = sub
-	if ch.subs == nil {
-		ch.subs = map[uint32]*subscription{}
-	}
-	ch.subs[sub.id] = sub
 	return nil
 }
 
@@ -208,8 +218,8 @@ func (c *circuit) event(e *gateway.Event) {
 	if e.Type == gateway.EventRemoved {
 		return // the directory tells, for channels without subscriptions too
 	}
-	if !c.refresh(ch, e.Attribute.Descriptor) {
-		return
+	if !c.refresh(ch, e.Attribute.Descriptor) || sub.watch != e.Watch {
+		return // the channel is gone, or its events begin anew
 	}
 	if sub.wants(e) {
 		c.sendEvent(sub, e.Attribute)
@@ -250,6 +260,7 @@ func (c *circuit) sendEvent(sub *subscription, a *gateway.Attribute) {
 		sub.last = ch.field.get(ch.rec, a)
 	}
 	c.counters.events.Add(1)
+	c.noteCut(ch, sub.typ, a)
 	p, status := ch.encode(sub.typ, sub.count, a, &c.scratch)
 	event := &cawire.Event{Type: sub.typ, Count: p.count, Status: status, SubscriptionID: sub.id, Payload: p.data}
 	if status == cawire.ECATooLarge {
@@ -258,61 +269,5 @@ func (c *circuit) sendEvent(sub *subscription, a *gateway.Attribute) {
 	}
 	if err := c.out.addShared(event, p.data, c.minor); err != nil {
 		c.tooLong(sub.header, ch, err)
-	}
-}
-
-// refresh makes a channel that of a descriptor. It reports false if the channel
-// cannot go on, and has then told the client so.
-func (c *circuit) refresh(ch *channel, d *gateway.Descriptor) bool {
-	if ch.rec.desc == d {
-		return !ch.gone
-	}
-	return c.replace(ch, c.server.directory.describe(ch.rec, d))
-}
-
-// replace gives a channel another record of the same name.
-func (c *circuit) replace(ch *channel, r *record) bool {
-	if ch.gone {
-		return false
-	}
-	if r == ch.rec {
-		return true
-	}
-	next, ok := r.resolve(ch.field.name, ch.long)
-	if !ok || r.role != ch.rec.role || r.path != ch.rec.path || !ch.rec.sameShape(r) {
-		c.disconnect(ch)
-		return false
-	}
-	could := ch.writable()
-	ch.target = next
-	if ch.writable() != could {
-		c.sendRights(ch)
-	}
-	return true
-}
-
-// disconnect ends a channel from our side: the client searches for it anew. Its
-// requests that are on their way must not end the circuit, so its id is kept
-// until the client uses its own id again.
-func (c *circuit) disconnect(ch *channel) {
-	for _, sub := range ch.subs {
-		c.end(sub)
-	}
-	ch.gone = true
-	c.gone[ch.cid] = ch
-	c.send(&cawire.ServerDisconn{CID: ch.cid})
-}
-
-// checkChannels compares all channels with the directory.
-func (c *circuit) checkChannels() {
-	for _, ch := range c.channels {
-		if ch.gone {
-			continue
-		}
-		if r := c.server.directory.record(ch.rec.name); r == nil {
-			c.disconnect(ch)
-		} else {
-			c.replace(ch, r)
-		}
 	}
 }

@@ -92,7 +92,19 @@ func (c *circuit) payloadFor(ch *channel, typ cawire.Type, count uint32) (payloa
 	if a == nil {
 		return payload{data: make([]byte, cawire.Pad(int(typ.Size(0))))}, cawire.ECAGetFail
 	}
+	c.noteCut(ch, typ, a)
 	return ch.encode(typ, count, a, &c.scratch)
+}
+
+// noteCut logs, once for each name, that a client gets a part of a text alone.
+func (c *circuit) noteCut(ch *channel, typ cawire.Type, a *gateway.Attribute) {
+	if typ.Native() != cawire.DBRString || !ch.isVal || ch.rec.warned.Load() || !ch.rec.overflows(ch.rec.val(a)) {
+		return
+	}
+	if !ch.rec.warned.Swap(true) {
+		c.log.Warn().Str("pv", ch.rec.name).Str("attribute", string(ch.rec.path)).
+			Msg("a text is longer than the 39 bytes that DBR_STRING carries; clients get its beginning")
+	}
 }
 
 // tooLong answers for what an old client cannot be told.

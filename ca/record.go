@@ -3,14 +3,15 @@ package ca
 import (
 	"math"
 	"strings"
+	"sync/atomic"
 
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/ca/cawire"
 )
 
 // A record is one role of an attribute, as a client sees it: a record of an IOC
-// with its fields. It is immutable but for its cache; a new descriptor makes a
-// new record.
+// with its fields. It is immutable but for its cache and its warning; a new
+// descriptor makes a new record.
 type record struct {
 	name  string
 	path  gateway.Path
@@ -22,7 +23,8 @@ type record struct {
 	size  int    // bytes of a text with its NUL; the length of VAL$
 	meta  cawire.Meta
 
-	cache encodings
+	cache  encodings
+	warned atomic.Bool // that clients get a part of a text
 }
 
 // The states of a bool and of a command.
@@ -171,9 +173,25 @@ func (r *record) val(a *gateway.Attribute) gateway.Value {
 	return gateway.Value{}
 }
 
-// sameShape tells whether a channel of r can go on with next.
+// overflows tells whether a value has a text that DBR_STRING cuts.
+func (r *record) overflows(v gateway.Value) bool {
+	switch v.Kind() {
+	case gateway.Enum:
+		return r.value.dbf == dbfString && len(r.label(v)) >= cawire.StringSize
+	case gateway.String:
+		for i := range v.Len() {
+			if len(v.At(i).Text()) >= cawire.StringSize {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sameShape tells whether a channel of r can go on with next: it is of the same
+// type, whether clients may put or not.
 func (r *record) sameShape(next *record) bool {
-	return r.rtyp == next.rtyp && r.value.dbf == next.value.dbf && r.count == next.count && r.size == next.size
+	return groups[r.rtyp] == groups[next.rtyp] && r.value.dbf == next.value.dbf && r.count == next.count && r.size == next.size
 }
 
 // sameMeta tells whether next shows the same properties, so that clients need

@@ -25,6 +25,9 @@ func (c *circuit) plainWrite(f cawire.Frame) error {
 		c.sendError(f, statusOf(err), ch.rec.name+": "+err.Error())
 		return nil
 	}
+	if ch.reads() {
+		return nil // no setpoint changes that a read would have to wait for
+	}
 	if len(c.lastPuts) >= maxLastPuts {
 		c.tidyPuts()
 	}
@@ -57,6 +60,9 @@ func (c *circuit) put(ch *channel, typ cawire.Type, count uint32, raw []byte, mo
 	}
 	if !ch.writable() {
 		return nil, gateway.Errorf(gateway.KindReadOnly, "it is read-only")
+	}
+	if ch.reads() { // whatever is written
+		return c.session.Refresh(gateway.PutRequest{Path: ch.rec.path, Mode: mode})
 	}
 	value, err := ch.putValue(typ, count, raw)
 	if err != nil {

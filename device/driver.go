@@ -45,8 +45,9 @@ type Driver interface {
 	Put(ctx context.Context, index int, value gateway.Value) Outcome
 
 	// Refresh reads attribute index now and appends its reading, as Poll
-	// does. An attribute that cannot be read appends nothing. The supervisor
-	// asks for it after a put whose outcome is not known.
+	// does. An attribute that cannot be read, or that the device sends only by
+	// itself, appends nothing. The supervisor asks for it when a client does,
+	// and after a put whose outcome is not known.
 	Refresh(ctx context.Context, index int, into []Reading) ([]Reading, error)
 
 	// Close gives the link back. It is called after every Connect, also one

@@ -24,7 +24,7 @@ func (r replies) send() {
 }
 
 // acceptPut validates a put and refuses it at once, or shows its value as the
-// setpoint and queues it.
+// setpoint and queues it. A refresh is queued alike and shows nothing.
 func (s *Supervisor) acceptPut(put *gateway.Put, answer func(*gateway.PutVerdict)) {
 	s.mu.Lock()
 	index, err := s.admitLocked(put)
@@ -43,14 +43,18 @@ func (s *Supervisor) acceptPut(put *gateway.Put, answer func(*gateway.PutVerdict
 		return
 	}
 	a := &s.attrs[index]
-	a.accept(put.Value, s.opts.Now())
 	s.queue.push(p, superseded)
-	s.publishLocked([]gateway.SampleUpdate{{
-		Index: uint32(index), Role: gateway.Setpoint, Sample: a.setpoint, Accepts: put.ID,
-	}})
+	if !put.Refresh {
+		a.accept(put.Value, s.opts.Now())
+		s.publishLocked([]gateway.SampleUpdate{{
+			Index: uint32(index), Role: gateway.Setpoint, Sample: a.setpoint, Accepts: put.ID,
+		}})
+	}
 	var answers replies
 	for _, old := range superseded {
-		a.waiting--
+		if !old.Refresh {
+			a.waiting--
+		}
 		err := gateway.Errorf(gateway.KindSuperseded, "a newer put took its place before it was sent")
 		answers = append(answers, s.replyLocked(old, gateway.StageSuperseded, err, gateway.Value{}))
 	}
@@ -76,6 +80,8 @@ func (s *Supervisor) admitLocked(put *gateway.Put) (index int, err *gateway.Erro
 	}
 	a := &s.attrs[index]
 	switch {
+	case put.Refresh:
+		err = a.checkRefresh(put.Value)
 	case a.IsCommand():
 		err = checkArgument(a.Argument, put.Value)
 	case !a.CanWrite():
@@ -144,8 +150,11 @@ func (s *Supervisor) runPut(ctx context.Context, p *queued) error {
 		return nil
 	}
 	putCtx, cancel := context.WithDeadline(ctx, p.deadline)
+	defer cancel()
+	if p.Refresh {
+		return s.runRefresh(putCtx, p)
+	}
 	outcome := s.drivePut(putCtx, p)
-	cancel()
 	settle(&outcome)
 
 	s.mu.Lock()
@@ -162,7 +171,8 @@ func (s *Supervisor) runPut(ctx context.Context, p *queued) error {
 	s.mu.Unlock()
 	replies{answer}.send()
 	if refresh {
-		return s.refresh(ctx, p.index)
+		_, err := s.refresh(ctx, p.index)
+		return err
 	}
 	return outcome.Lost
 }
@@ -202,7 +212,7 @@ func (s *Supervisor) endLocked(puts []*queued, err *gateway.Error) replies {
 	now := s.opts.Now()
 	var updates []gateway.SampleUpdate
 	for _, p := range puts {
-		if a := &s.attrs[p.index]; a.end(alarmOf(err), now) {
+		if a := &s.attrs[p.index]; !p.Refresh && a.end(alarmOf(err), now) {
 			updates = append(updates, gateway.SampleUpdate{Index: uint32(p.index), Role: gateway.Setpoint, Sample: a.setpoint})
 		}
 	}
@@ -248,7 +258,9 @@ func (s *Supervisor) replyLocked(p *queued, stage gateway.Stage, err *gateway.Er
 }
 
 func (s *Supervisor) verdictLocked(put *gateway.Put, index int, stage gateway.Stage, err *gateway.Error, result gateway.Value) *gateway.PutVerdict {
-	s.counts.puts[stage]++
+	if !put.Refresh {
+		s.counts.puts[stage]++
+	}
 	if err != nil {
 		staged := *err
 		staged.Stage, staged.Msg, staged.DeviceWords = stage, validText(staged.Msg), validText(staged.DeviceWords)

@@ -28,12 +28,13 @@ func (q *putQueue) len() int { return len(q.urgent) + len(q.normal) }
 // supersededBy returns the waiting puts whose place p takes. A `latest` put
 // takes that of one behind the last `each` of the same attribute. An urgent
 // put, which overtakes what was asked before, takes that of every `latest`
-// one: running an older value after a newer one would undo it.
+// one: running an older value after a newer one would undo it. A refresh takes
+// the place of refreshes alone, and of none that waits before a put.
 func (q *putQueue) supersededBy(p *queued) []*queued {
 	var out []*queued
 	if p.Urgent {
 		for _, waiting := range q.normal {
-			if waiting.index == p.index && waiting.Mode == gateway.Latest {
+			if waiting.index == p.index && waiting.Mode == gateway.Latest && waiting.Refresh == p.Refresh {
 				out = append(out, waiting)
 			}
 		}
@@ -43,10 +44,10 @@ func (q *putQueue) supersededBy(p *queued) []*queued {
 	}
 	lane := *q.lane(p)
 	for _, waiting := range slices.Backward(lane) {
-		if waiting.index != p.index {
+		if waiting.index != p.index || waiting.Refresh && !p.Refresh {
 			continue
 		}
-		if waiting.Mode == gateway.Latest {
+		if waiting.Mode == gateway.Latest && waiting.Refresh == p.Refresh {
 			out = append(out, waiting)
 		}
 		break

@@ -22,7 +22,7 @@ func TestPutQueueAgainstModel(t *testing.T) {
 			case n < 6:
 				p := &queued{Put: new(gateway.Put), index: random.IntN(3)}
 				p.Value = gateway.Of("value")
-				p.Urgent = random.IntN(4) == 0
+				p.Urgent, p.Refresh = random.IntN(4) == 0, random.IntN(3) == 0
 				if random.IntN(2) == 0 {
 					p.Mode = gateway.Latest
 				}
@@ -78,22 +78,23 @@ func modelPush(model []*queued, p *queued) (after, superseded []*queued) {
 	// An urgent put replaces every `latest` of its attribute that is not urgent.
 	if p.Urgent {
 		model = slices.DeleteFunc(model, func(q *queued) bool {
-			if q.index == p.index && !q.Urgent && q.Mode == gateway.Latest {
+			if q.index == p.index && !q.Urgent && q.Mode == gateway.Latest && q.Refresh == p.Refresh {
 				superseded = append(superseded, q)
 				return true
 			}
 			return false
 		})
 	}
-	// A `latest` one takes the place of the one behind the last `each`.
+	// A `latest` one takes the place of the one behind the last `each`. Puts do
+	// not see refreshes; a refresh stays behind the puts before it.
 	if p.Mode == gateway.Latest {
 		last := -1
 		for i, q := range model {
-			if q.index == p.index && q.Urgent == p.Urgent {
+			if q.index == p.index && q.Urgent == p.Urgent && (p.Refresh || !q.Refresh) {
 				last = i
 			}
 		}
-		if last >= 0 && model[last].Mode == gateway.Latest {
+		if last >= 0 && model[last].Mode == gateway.Latest && model[last].Refresh == p.Refresh {
 			superseded = append(superseded, model[last])
 			model[last] = p
 			return model, superseded

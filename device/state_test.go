@@ -388,3 +388,23 @@ func TestAReadBackKeepsFresh(t *testing.T) {
 		}
 	})
 }
+
+func TestCA04AStateThatIsNoneIsLoggedOnceWithWhatTheDeviceSaid(t *testing.T) {
+	m := model()
+	m.Polls = []device.Poll{{Period: time.Second, Indices: []int{heater}}}
+	script := &devicetest.Script{Has: m}
+	script.OnPoll = func(_ context.Context, _ int, into []device.Reading) ([]device.Reading, error) {
+		r := fault(heater, gateway.StatusState)
+		r.Alarm.Text = "the device says 7, which is no state"
+		return append(into, r), nil
+	}
+	start(t, script, device.Options{}, func(r *rig) {
+		after(10 * time.Second)
+		if got := r.table()["oven.heater"].Readback.Alarm; got.Severity != gateway.Invalid || got.Text != "the device says 7, which is no state" {
+			t.Errorf("the alarm is %+v", got)
+		}
+		if log := r.log.text(); strings.Count(log, "says 7") != 1 {
+			t.Errorf("log:\n%s", log)
+		}
+	})
+}

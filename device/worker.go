@@ -163,22 +163,6 @@ func (w *worker) runPoll(ctx context.Context, poll int) error {
 	return err
 }
 
-// refresh reads one attribute now.
-func (s *Supervisor) refresh(ctx context.Context, index int) error {
-	readings, err := s.driveRefresh(ctx, index)
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		readings = succeeded(readings)
-	}
-	s.mu.Lock()
-	s.publishLocked(s.applyLocked(readings, true, nil))
-	s.refreshedLocked(readings, time.Now())
-	s.mu.Unlock()
-	return err
-}
-
 // succeeded keeps the readings that have a value: the state of the device, not
 // a fault of each attribute, says that the link was lost.
 func succeeded(readings []Reading) []Reading {
@@ -278,11 +262,6 @@ func (w *worker) drivePoll(ctx context.Context, poll int) (readings []Reading, e
 	readings, err = w.driver.Poll(ctx, poll, w.readings[:0])
 	w.readings = readings
 	return readings, err
-}
-
-func (s *Supervisor) driveRefresh(ctx context.Context, index int) (readings []Reading, err error) {
-	defer recovered(&err)
-	return s.driver.Refresh(ctx, index, nil)
 }
 
 func (s *Supervisor) drivePut(ctx context.Context, p *queued) (outcome Outcome) {

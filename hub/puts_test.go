@@ -55,7 +55,10 @@ func TestPutsAreRefusedSynchronously(t *testing.T) {
 		move.Argument = &gateway.Type{Kind: gateway.Int32}
 		oven.Redescribe(append(ovenDescriptors(), limited, mode, move)...)
 		synctest.Wait()
-		put, execute := w.view.Put, w.view.Execute
+		level := hubtest.Float("oven.level", gateway.AccessWrite)
+		oven.Redescribe(append(oven.Descriptors(), level)...)
+		synctest.Wait()
+		put, execute, refresh := w.view.Put, w.view.Execute, w.view.Refresh
 		tests := []struct {
 			name string
 			do   func(gateway.PutRequest) (gateway.Pending, error)
@@ -74,6 +77,10 @@ func TestPutsAreRefusedSynchronously(t *testing.T) {
 			{"execute an attribute", execute, ramp(1), gateway.KindNotFound},
 			{"argument for none", execute, gateway.PutRequest{Path: "oven.cancel", Value: gateway.Of(int32(1))}, gateway.KindWrongType},
 			{"no argument", execute, gateway.PutRequest{Path: "oven.move"}, gateway.KindWrongType},
+			{"refresh nothing", refresh, gateway.PutRequest{Path: "oven.nothing"}, gateway.KindNotFound},
+			{"refresh what is write-only", refresh, gateway.PutRequest{Path: "oven.level"}, gateway.KindWriteOnly},
+			{"refresh a command", refresh, gateway.PutRequest{Path: "oven.cancel"}, gateway.KindWriteOnly},
+			{"refresh with a value", refresh, ramp(1), gateway.KindWrongType},
 		}
 		for _, tt := range tests {
 			t.Run(tt.name, func(t *testing.T) {
@@ -107,6 +114,34 @@ func TestExecuteRunsACommand(t *testing.T) {
 		v := gateway.Wait(context.Background(), p)
 		if v.Err != nil || v.Result.Text() != "done" {
 			t.Errorf("verdict %+v", v)
+		}
+	})
+}
+
+func TestARefreshGoesTheWayOfAPut(t *testing.T) {
+	inWorld(t, hub.Options{}, func(w *world, oven *hubtest.Device) {
+		oven.OnPut(func(d *hubtest.Device, p *gateway.Put) {
+			d.Set(p.Path, gateway.Of(7.0))
+			d.Finish(p, gateway.Verdict{Stage: gateway.StageVerified})
+		})
+		synctest.Wait()
+		stream, _ := w.watch(gateway.StreamOptions{}, gateway.WatchOptions{Match: gateway.PatternOf("oven.ramp")})
+		take(stream)
+		p, err := w.view.Refresh(gateway.PutRequest{Path: "oven.ramp", Budget: time.Minute, Urgent: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := gateway.Wait(context.Background(), p)
+		a, _ := w.view.Get("oven.ramp")
+		if v.Err != nil || a.Readback.Value.Float() != 7 || v.Readback != a.Readback || a.Setpoint != gateway.NeverRead {
+			t.Errorf("verdict %+v, readback %+v, setpoint %+v", v, a.Readback, a.Setpoint)
+		}
+		if got := describe(take(stream)); got != "sample oven.ramp 7" {
+			t.Errorf("the watch saw %s", got)
+		}
+		sent := oven.Puts()[0]
+		if !sent.Refresh || !sent.Urgent || sent.Value.Known() || sent.Budget != time.Minute-time.Second {
+			t.Errorf("the device got %+v", sent)
 		}
 	})
 }

@@ -59,16 +59,21 @@ func (s *session) Open(opts gateway.StreamOptions) gateway.Stream {
 
 // Put implements gateway.Session.
 func (s *session) Put(r gateway.PutRequest) (gateway.Pending, error) {
-	return s.start(r, checkPut)
+	return s.start(gateway.Put{PutRequest: r}, checkPut)
 }
 
 // Execute implements gateway.Session.
 func (s *session) Execute(r gateway.PutRequest) (gateway.Pending, error) {
-	return s.start(r, checkExecute)
+	return s.start(gateway.Put{PutRequest: r}, checkExecute)
 }
 
-func (s *session) start(r gateway.PutRequest, check func(*gateway.Descriptor, gateway.Value) error) (gateway.Pending, error) {
-	p, err := s.send(r, check)
+// Refresh implements gateway.Session.
+func (s *session) Refresh(r gateway.PutRequest) (gateway.Pending, error) {
+	return s.start(gateway.Put{PutRequest: r, Refresh: true}, checkRefresh)
+}
+
+func (s *session) start(r gateway.Put, check func(*gateway.Descriptor, gateway.Value) error) (gateway.Pending, error) {
+	p, err := s.send(&r, check)
 	if err != nil {
 		return nil, refusal(r.Path, err)
 	}
@@ -76,7 +81,7 @@ func (s *session) start(r gateway.PutRequest, check func(*gateway.Descriptor, ga
 }
 
 // send validates, registers and sends, in this order.
-func (s *session) send(r gateway.PutRequest, check func(*gateway.Descriptor, gateway.Value) error) (*pending, error) {
+func (s *session) send(r *gateway.Put, check func(*gateway.Descriptor, gateway.Value) error) (*pending, error) {
 	e := s.hub.table.get(r.Path)
 	if e == nil {
 		return nil, notFound(r.Path)
@@ -107,11 +112,10 @@ func (s *session) send(r gateway.PutRequest, check func(*gateway.Descriptor, gat
 		// The owner changed before the put was registered, so nobody else ends it.
 		err = gateway.Errorf(gateway.KindNotConnected, "another driver is taking the device over")
 	} else {
+		r.ID, r.To, r.Caller = gateway.PutID{Hub: s.hub.epoch, N: n}, device.Owner, s.caller
 		r.Budget = atDriver
-		err = s.hub.bus.SendPut(&gateway.Put{
-			ID: gateway.PutID{Hub: s.hub.epoch, N: n}, To: device.Owner, PutRequest: r, Caller: s.caller,
-			NotAfter: e.device.clock.at(device.Owner, time.Since(s.hub.began)+atDriver),
-		})
+		r.NotAfter = e.device.clock.at(device.Owner, time.Since(s.hub.began)+atDriver)
+		err = s.hub.bus.SendPut(r)
 	}
 	if err != nil && s.hub.puts.complete(n, gateway.Verdict{}) {
 		return nil, err
@@ -137,6 +141,16 @@ func checkExecute(d *gateway.Descriptor, v gateway.Value) error {
 		return d.Argument.Check(v)
 	case v.Known():
 		return gateway.Errorf(gateway.KindWrongType, "the command takes no argument")
+	}
+	return nil
+}
+
+func checkRefresh(d *gateway.Descriptor, v gateway.Value) error {
+	switch {
+	case !d.CanRead():
+		return gateway.Errorf(gateway.KindWriteOnly, "it cannot be read")
+	case v.Known():
+		return gateway.Errorf(gateway.KindWrongType, "a refresh takes no value")
 	}
 	return nil
 }

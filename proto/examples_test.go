@@ -129,6 +129,8 @@ func puts() []*gateway.Put {
 		},
 		Caller:   gateway.Caller{Identity: "anna", Protocol: "rest", Peer: "127.0.0.1:4711", Correlation: "c-1"},
 		NotAfter: 91 * time.Second,
+	}, {
+		ID: gateway.PutID{Hub: 2}, To: owner, PutRequest: gateway.PutRequest{Path: "oven.r1.start"}, Refresh: true,
 	}}
 	for i, v := range values() {
 		all = append(all, &gateway.Put{

@@ -202,7 +202,7 @@ func pbPut(p *gateway.Put) *pb.Put {
 	to := &pb.Put{
 		Id: pbPutID(p.ID), To: pbOwner(p.To), Path: string(p.Path), Value: pbValue(p.Value),
 		BudgetNs: int64(p.Budget), Mode: pb.Mode(p.Mode), Urgent: p.Urgent,
-		NotAfterNs: int64(p.NotAfter),
+		NotAfterNs: int64(p.NotAfter), Refresh: p.Refresh,
 	}
 	if c := p.Caller; c != (gateway.Caller{}) {
 		to.Caller = &pb.Caller{Identity: c.Identity, Protocol: c.Protocol, Peer: c.Peer, Correlation: c.Correlation}

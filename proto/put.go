@@ -20,6 +20,7 @@ func AppendPut(dst []byte, p *gateway.Put) ([]byte, error) {
 	w.bool(7, p.Urgent)
 	w.caller(8, &p.Caller)
 	w.varint(9, uint64(p.NotAfter))
+	w.bool(10, p.Refresh)
 	return w.b, w.err
 }
 
@@ -52,6 +53,8 @@ func (d *Decoder) Put(b []byte) (*gateway.Put, error) {
 			r.fail(d.caller(r.bytes(), &p.Caller))
 		case 9<<3 | varintType:
 			p.NotAfter = time.Duration(r.varint())
+		case 10<<3 | varintType:
+			p.Refresh = r.bool()
 		default:
 			r.skip(key)
 		}

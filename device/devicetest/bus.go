@@ -140,9 +140,18 @@ func (b *Bus) Owner() gateway.Owner {
 // Put sends a put to the current owner. The channel gets every answer; one of
 // kind KindNotConnected if there is no owner.
 func (b *Bus) Put(request gateway.PutRequest) <-chan *gateway.PutVerdict {
+	return b.address(&gateway.Put{PutRequest: request})
+}
+
+// Refresh is Put for a refresh.
+func (b *Bus) Refresh(request gateway.PutRequest) <-chan *gateway.PutVerdict {
+	return b.address(&gateway.Put{PutRequest: request, Refresh: true})
+}
+
+func (b *Bus) address(put *gateway.Put) <-chan *gateway.PutVerdict {
 	b.mu.Lock()
 	b.puts++
-	put := &gateway.Put{ID: gateway.PutID{Hub: 1, N: b.puts}, To: b.owner, PutRequest: request}
+	put.ID, put.To = gateway.PutID{Hub: 1, N: b.puts}, b.owner
 	b.mu.Unlock()
 	return b.Send(put)
 }

@@ -50,6 +50,7 @@ func Run(t *testing.T, factory Factory) {
 		"ReadsWhatTheInstrumentHolds": testReads,
 		"PutIsReadBack":               testPut,
 		"NeverAnOldValue":             testNeverOld,
+		"RefreshReadsNow":             testRefresh,
 		"RefusedPut":                  testRefused,
 		"SilentInstrument":            testSilent,
 		"LostLinkAndReturn":           testLostLink,
@@ -211,6 +212,39 @@ func testNeverOld(b *bench) {
 		}
 	}
 	b.wrote(rounds)
+}
+
+func testRefresh(b *bench) {
+	b.connected()
+	for path, want := range b.Reads {
+		table, _ := Table(b.bus.Messages())
+		before := table[path].Readback
+		v := b.verdict(b.bus.Refresh(gateway.PutRequest{Path: path}))
+		if v.Err != nil || v.Stage != gateway.StageVerified {
+			b.t.Fatalf("refreshing %s ended as %s, %v", path, v.Stage, v.Err)
+		}
+		if !v.Readback.Value.Equal(want) || !v.Readback.Time.After(before.Time) {
+			b.t.Errorf("%s is %+v after the refresh, and was %+v", path, v.Readback, before)
+		}
+	}
+	if !b.canRead(b.Put.Path) {
+		v := b.verdict(b.bus.Refresh(gateway.PutRequest{Path: b.Put.Path}))
+		if gateway.KindOf(asError(v.Err)) != gateway.KindWriteOnly {
+			b.t.Errorf("refreshing what cannot be read ended as %s, %v", v.Stage, v.Err)
+		}
+	}
+	b.wrote(0)
+	if b.SetSilent == nil || len(b.Reads) == 0 {
+		return
+	}
+	b.SetSilent(true)
+	for path := range b.Reads {
+		v := b.verdict(b.bus.Refresh(gateway.PutRequest{Path: path}))
+		// Away, if the polls have noticed first.
+		if kind := gateway.KindOf(asError(v.Err)); kind != gateway.KindUnknownOutcome && kind != gateway.KindNotConnected {
+			b.t.Errorf("refreshing %s of a silent instrument ended as %s, %v", path, v.Stage, v.Err)
+		}
+	}
 }
 
 func testRefused(b *bench) {

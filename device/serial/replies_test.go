@@ -1,6 +1,7 @@
 package serial_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -89,6 +90,21 @@ func TestReplies(t *testing.T) {
 			r.connect()
 			expect(t, r.poll("x"), test.want)
 		})
+	}
+}
+
+func TestCA04TheAlarmTellsWhatTheDeviceSaid(t *testing.T) {
+	for format, reply := range map[string]string{"%d": "7", "%s": "REMOTE2", "%{OFF|ON}": "REMOTE2"} {
+		r := plug(t, head+`
+attributes:
+  x: {kind: enum, states: [A, B], read: "X?", poll: 100ms, reply: "`+format+`"}
+`)
+		r.instrument.Answer("X?", reply)
+		r.connect()
+		readings, err := r.driver.Poll(r.ctx, 0, nil)
+		if err != nil || len(readings) != 1 || !strings.Contains(readings[0].Alarm.Text, reply) {
+			t.Errorf("%s, %s: %+v, %v", format, reply, readings, err)
+		}
 	}
 }
 

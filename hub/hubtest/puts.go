@@ -53,9 +53,11 @@ func (d *Device) Puts() []*gateway.Put {
 }
 
 // Comply accepts a put and does at once what it asks: the setpoint changes,
-// and the readback follows.
+// and the readback follows. Of a refresh it says that the readback is as it was.
 func Comply(d *Device, p *gateway.Put) {
-	d.Accept(p)
+	if !p.Refresh {
+		d.Accept(p)
+	}
 	d.Finish(p, gateway.Verdict{Stage: gateway.StageVerified})
 }
 
@@ -80,7 +82,7 @@ func (d *Device) Finish(p *gateway.Put, v gateway.Verdict) {
 	descriptor := d.attributes[index].Descriptor
 	var changes []Change
 	switch {
-	case v.Stage == gateway.StageRefused || v.Stage == gateway.StageSuperseded:
+	case v.Stage == gateway.StageRefused || v.Stage == gateway.StageSuperseded || p.Refresh:
 	case v.Err != nil:
 		changes = append(changes, Change{Path: p.Path, Role: gateway.Setpoint, Value: p.Value, Alarm: alarmOf(v.Err)})
 	case descriptor.IsCommand():

@@ -549,8 +549,9 @@ func (x *DeviceState) GetClockNs() int64 {
 	return 0
 }
 
-// Put (request on subject put.<device>.<instance>) is a put on its way to the
-// owner of its device, which replies with a PutVerdict.
+// Put (request on subject put.<device>.<instance>) is a put, the execution of a
+// command or a refresh on its way to the owner of its device, which replies with
+// a PutVerdict.
 type Put struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    *PutID                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -566,7 +567,9 @@ type Put struct {
 	Caller *Caller `protobuf:"bytes,8,opt,name=caller,proto3" json:"caller,omitempty"`
 	// When the budget ends, by the clock of the owner's clock_ns; 0 if that is
 	// not known.
-	NotAfterNs    int64 `protobuf:"varint,9,opt,name=not_after_ns,json=notAfterNs,proto3" json:"not_after_ns,omitempty"`
+	NotAfterNs int64 `protobuf:"varint,9,opt,name=not_after_ns,json=notAfterNs,proto3" json:"not_after_ns,omitempty"`
+	// Nothing is put: the attribute is read from the device now.
+	Refresh       bool `protobuf:"varint,10,opt,name=refresh,proto3" json:"refresh,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -662,6 +665,13 @@ func (x *Put) GetNotAfterNs() int64 {
 		return x.NotAfterNs
 	}
 	return 0
+}
+
+func (x *Put) GetRefresh() bool {
+	if x != nil {
+		return x.Refresh
+	}
+	return false
 }
 
 // PutVerdict (reply to a Put) is a verdict on its way back to the hub. The
@@ -825,7 +835,7 @@ const file_polygate_v1_bus_proto_rawDesc = "" +
 	"\x05words\x18\x05 \x01(\tR\x05words\x12\x14\n" +
 	"\x05stale\x18\x06 \x03(\rR\x05stale\x12\x18\n" +
 	"\aleaving\x18\a \x01(\bR\aleaving\x12\x19\n" +
-	"\bclock_ns\x18\b \x01(\x03R\aclockNs\"\xb6\x02\n" +
+	"\bclock_ns\x18\b \x01(\x03R\aclockNs\"\xd0\x02\n" +
 	"\x03Put\x12\"\n" +
 	"\x02id\x18\x01 \x01(\v2\x12.polygate.v1.PutIDR\x02id\x12\"\n" +
 	"\x02to\x18\x02 \x01(\v2\x12.polygate.v1.OwnerR\x02to\x12\x12\n" +
@@ -836,7 +846,9 @@ const file_polygate_v1_bus_proto_rawDesc = "" +
 	"\x06urgent\x18\a \x01(\bR\x06urgent\x12+\n" +
 	"\x06caller\x18\b \x01(\v2\x13.polygate.v1.CallerR\x06caller\x12 \n" +
 	"\fnot_after_ns\x18\t \x01(\x03R\n" +
-	"notAfterNs\"\xbc\x01\n" +
+	"notAfterNs\x12\x18\n" +
+	"\arefresh\x18\n" +
+	" \x01(\bR\arefresh\"\xbc\x01\n" +
 	"\n" +
 	"PutVerdict\x12(\n" +
 	"\x05owner\x18\x01 \x01(\v2\x12.polygate.v1.OwnerR\x05owner\x12\"\n" +
