@@ -39,9 +39,9 @@ e2e: ## Run the tests in containers, with Docker. TESTFLAGS='-run Latency -out D
 		$(RACE) -count 1 -timeout 15m -parallel 4 ./e2e $(TESTFLAGS)
 
 .PHONY: lint
-lint: ## Run the linters, check the format and the .proto files.
+lint: ## Run the linters, check the format and the .proto files, those also against proto/baseline.binpb.
 	$(LINT) run
-	@! compgen -G 'proto/*/*/*.proto' >/dev/null || { $(BUF) lint && $(BUF) format --diff --exit-code; }
+	@! compgen -G 'proto/*/*/*.proto' >/dev/null || { $(BUF) lint && $(BUF) format --diff --exit-code && $(BUF) breaking --against proto/baseline.binpb; }
 	@! command -v shellcheck >/dev/null || shellcheck tools/*.sh deploy/*.sh .ci/run
 
 .PHONY: format
@@ -52,6 +52,10 @@ format: ## Format the Go code.
 generate: ## Make the generated code anew.
 	@! compgen -G 'proto/*/*/*.proto' >/dev/null || $(BUF) generate
 	go generate ./...
+
+.PHONY: baseline
+baseline: ## At a release: make its protocol the one with which later ones have to be compatible.
+	$(BUF) build --exclude-source-info -o proto/baseline.binpb
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZTIME (60s). PACKAGES=./bus narrows it.
