@@ -32,6 +32,7 @@ type outcome struct {
 
 var measures = []measure{
 	restGet, restGetOne, graphQuery, busRoundTrip, unsolicitedToSSE, polledToSSE, fanOut,
+	subscribersREST, subscribersGraphQL, subscribersGRPC,
 	fullRate, fullRateGraphQL, fullRateGRPC, watchCost, idleWithBroker, idleWithout, memory, lateJoin,
 }
 
