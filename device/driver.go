@@ -80,6 +80,9 @@ type Sink interface {
 	// Deliver publishes the readings of one unsolicited message or start-up
 	// query. It does not keep the slice.
 	Deliver([]Reading)
+	// Down says why the link is not open yet, while Connect waits for it. It
+	// may be called again with the same reason, as after each attempt.
+	Down(error)
 	// Lost reports that the link is gone while no exchange was running. The
 	// supervisor will Close the driver; Lost does not wait for that.
 	Lost(error)

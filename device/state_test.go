@@ -165,6 +165,46 @@ func TestSD04LostLinkBacksOff(t *testing.T) {
 	})
 }
 
+// A link that was never open, and one that is gone, tell why while Connect waits.
+func TestReasonIsToldWhileConnectWaits(t *testing.T) {
+	script, _ := answering(model())
+	var open setting[chan struct{}]
+	script.OnConnect = func(ctx context.Context, _ device.Sink) error {
+		opened := make(chan struct{})
+		open.set(opened)
+		select {
+		case <-opened:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	start(t, script, device.Options{}, func(r *rig) {
+		for range 2 { // never open, and lost
+			before := r.log.lines()
+			for i := range 600 {
+				r.script.Out().Down(fmt.Errorf("/dev/ttyUSB0: no such device"))
+				after(time.Second)
+				if state := r.state(); i == 0 && (state.Connected || !strings.Contains(state.Words, "no such device")) {
+					t.Errorf("state %+v", state)
+				}
+			}
+			if lines := r.log.lines() - before; lines < 10 || lines > 11 {
+				t.Errorf("%d log lines in ten minutes:\n%s", lines, r.log.text())
+			}
+			r.check(r.verdict(r.put("oven.ramp", gateway.Of(1.0))), gateway.StageRefused, gateway.KindNotConnected)
+			close(open.get())
+			after(time.Second)
+			r.script.Out().Down(fmt.Errorf("late words")) // says nothing any more
+			if !r.state().Connected {
+				t.Errorf("state %+v", r.state())
+			}
+			r.script.Out().Lost(device.ErrLost)
+			after(time.Second)
+		}
+	})
+}
+
 func TestNextOutageIsLoggedAtOnce(t *testing.T) {
 	script, _ := answering(model())
 	start(t, script, device.Options{}, func(r *rig) {

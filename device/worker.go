@@ -310,6 +310,17 @@ func (k *sink) Deliver(readings []Reading) {
 	}
 }
 
+// Down implements Sink.
+func (k *sink) Down(err error) {
+	k.s.mu.Lock()
+	var answers replies
+	if k.live && !k.s.linkUp {
+		answers = k.s.awayLocked(err)
+	}
+	k.s.mu.Unlock()
+	answers.send()
+}
+
 // Lost implements Sink.
 func (k *sink) Lost(err error) {
 	k.s.mu.Lock()

@@ -26,6 +26,7 @@ type file struct {
 	ops       ops.Config
 	frontends []plannedFrontend
 	links     map[string]link.Opener
+	greetings map[string]*link.Greeting // of the links that have one
 	devices   []plannedDevice
 	loads     []lineLoad
 	warnings  []string
@@ -50,7 +51,7 @@ var deviceKeys = []string{"driver", "link"}
 
 // plan reads a document. The error is a config.Errors with all mistakes.
 func plan(document *config.Document) (*file, error) {
-	f := &file{ops: ops.DefaultConfig(), links: map[string]link.Opener{}}
+	f := &file{ops: ops.DefaultConfig(), links: map[string]link.Opener{}, greetings: map[string]*link.Greeting{}}
 	var top struct{}
 	document.Decode(&top, nil, sections...)
 	f.planBus(document)
@@ -119,6 +120,12 @@ func (f *file) planLinks(document *config.Document) {
 			continue
 		}
 		f.links[name] = opener
+		greeting, err := c.greeting()
+		if err != nil {
+			document.Problem([]string{"links", name, "open_wait"}, "link %s: %v", name, err)
+			continue
+		}
+		f.greetings[name] = greeting
 	}
 }
 
@@ -217,10 +224,15 @@ const unusedAfter = 3 * time.Second
 
 // line makes the line of a link, which opens nothing; nil for a device without.
 func (f *file) line(name string) *link.Line {
-	if opener, ok := f.links[name]; ok {
-		return link.NewLine(name, opener, link.OnlyWhileUsed(unusedAfter))
+	opener, ok := f.links[name]
+	if !ok {
+		return nil
 	}
-	return nil
+	options := []link.Option{link.OnlyWhileUsed(unusedAfter)}
+	if g := f.greetings[name]; g != nil {
+		options = append(options, link.AwaitGreeting(*g))
+	}
+	return link.NewLine(name, opener, options...)
 }
 
 // placeOf finds the key of an attribute or command in the file, or the device

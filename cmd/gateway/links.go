@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"time"
 
 	"github.com/polygate/gateway/device/link"
 	"github.com/polygate/gateway/device/sim"
+	"github.com/polygate/gateway/device/stream"
 )
 
 // linkConfig is one entry of the section "links": a serial port, a TCP or UDP
@@ -22,6 +24,9 @@ type linkConfig struct {
 	RTS       *bool         `yaml:"rts,omitempty" json:"rts,omitempty" jsonschema:"description=Level of this modem line after opening; untouched if not set"`
 	RS485     *rs485Config  `yaml:"rs485,omitempty" json:"rs485,omitempty"`
 	OpenDelay time.Duration `yaml:"open_delay,omitempty" json:"open_delay,omitempty" jsonschema:"description=How long to wait after opening"`
+
+	OpenWait      string        `yaml:"open_wait,omitempty" json:"open_wait,omitempty" jsonschema:"description=What the instrument says once the link is open; nothing is sent to it before. A format as in a reply; found anywhere in what comes"`
+	OpenWaitLimit time.Duration `yaml:"open_wait_limit,omitempty" json:"open_wait_limit,omitempty" jsonschema:"description=How long to wait for open_wait before the link is closed and opened again (default 10s)"`
 
 	TCP     string `yaml:"tcp,omitempty" json:"tcp,omitempty" jsonschema:"description=host:port of an instrument or a terminal server"`
 	RFC2217 string `yaml:"rfc2217,omitempty" json:"rfc2217,omitempty" jsonschema:"description=host:port of a terminal server that is told the settings of its serial port"`
@@ -54,6 +59,9 @@ func (c *linkConfig) opener() (link.Opener, error) {
 	}
 	if c.Port == "" && c.RFC2217 == "" && c.serialSettings() {
 		return nil, fmt.Errorf("baud and the other settings of a serial port need port or rfc2217")
+	}
+	if c.Port == "" && c.RFC2217 == "" && c.TCP == "" && c.OpenWait != "" {
+		return nil, fmt.Errorf("open_wait needs port, tcp or rfc2217: nobody speaks first on the others")
 	}
 	switch {
 	case c.TCP != "":
@@ -90,7 +98,42 @@ func checkAddress(key, address string) error {
 func (c *linkConfig) serialSettings() bool {
 	rest := *c
 	rest.Port, rest.TCP, rest.RFC2217, rest.UDP, rest.Sim, rest.Replay = "", "", "", "", "", ""
+	rest.OpenWait, rest.OpenWaitLimit = "", 0
 	return rest != linkConfig{}
+}
+
+// Bounds of open_wait_limit.
+const (
+	defaultOpenWait = 10 * time.Second
+	maxOpenWait     = time.Hour
+)
+
+// greeting makes what is waited for after opening, nil if that is nothing.
+func (c *linkConfig) greeting() (*link.Greeting, error) {
+	limit := cmp.Or(c.OpenWaitLimit, defaultOpenWait)
+	switch {
+	case limit < 0 || limit > maxOpenWait:
+		return nil, fmt.Errorf("open_wait_limit %v: want a time up to %v", limit, maxOpenWait)
+	case c.OpenWait == "" && c.OpenWaitLimit != 0:
+		return nil, fmt.Errorf("open_wait_limit is about open_wait, which is not set")
+	case c.OpenWait == "":
+		return nil, nil
+	}
+	format, err := stream.Parse(c.OpenWait, stream.Options{Direction: stream.In})
+	if err != nil {
+		return nil, fmt.Errorf("open_wait: %w", err)
+	}
+	if len(format.Fields()) > 0 {
+		return nil, fmt.Errorf("open_wait: nobody gets the value of %%%c here: %%*%[1]c only skips it", format.Fields()[0].Verb)
+	}
+	if _, err := format.Match(nil); err == nil {
+		return nil, fmt.Errorf("open_wait: %q is there before anything has come", c.OpenWait)
+	}
+	find := func(heard []byte) (int, bool) {
+		_, end, ok := format.Find(heard)
+		return end, ok
+	}
+	return &link.Greeting{Find: find, Limit: limit}, nil
 }
 
 func (c *linkConfig) serial() link.Serial {

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,7 @@ type Line struct {
 	opener  Opener
 	retry   backoff
 	linger  time.Duration // how long the port stays open without users; 0 is for ever
+	greets  *Greeting     // what is waited for after opening, or nil
 	used    chan struct{} // tells Serve that there is a user; holds one token
 	unused  *time.Timer   // closes the port; guarded by notify
 	traces  atomic.Pointer[[]*Trace]
@@ -49,6 +51,7 @@ type Line struct {
 	closed  bool // Serve has ended, or is about to
 	state   State
 	sess    *session  // nil while down
+	giveUp  func()    // ends the opening under way because nobody needs it; nil otherwise
 	cause   error     // why the last session ended
 	busy    bool      // somebody has the turn
 	reading bool      // the reader has it, and has not been asked to give it up
@@ -127,17 +130,18 @@ func (l *Line) Serve(ctx context.Context) error {
 	context.AfterFunc(ctx, func() { defer close(shut); l.shut() })
 	for l.awaitUse(ctx) {
 		start := time.Now()
-		port, err := l.opener.Open(ctx)
-		if err != nil {
-			if ctx.Err() == nil {
-				l.setState(func(s *State) { s.Words = err.Error(); s.Attempts++ })
-			}
-		} else {
-			l.run(port)
+		sess, err := l.open(ctx)
+		switch {
+		case err == nil:
+			l.run(sess)
 			// A port that is lost as soon as it is opened is retried like one that cannot be opened.
 			if time.Since(start) > l.retry.max {
 				l.retry.reset()
 			}
+		case errors.Is(err, errUnused):
+			l.notInUse()
+		case ctx.Err() == nil:
+			l.setState(func(s *State) { s.Words = err.Error(); s.Attempts++ })
 		}
 		l.retry.wait(ctx)
 	}
@@ -190,25 +194,62 @@ func (l *Line) closeUnused() {
 	wanted := len(*l.users.Load()) > 0
 	l.notify.Unlock()
 	l.mu.Lock()
-	s := l.sess
+	s, giveUp := l.sess, l.giveUp
 	l.mu.Unlock()
-	if s != nil && !wanted {
+	switch {
+	case wanted:
+	case s != nil:
 		l.fail(s, errUnused)
+	case giveUp != nil:
+		giveUp()
 	}
 }
 
-// run serves an opened port until it is lost or the line is shut.
-func (l *Line) run(port Port) {
-	s := &session{port: port, lost: make(chan struct{})}
+// notInUse says that the port was closed because nobody needs it.
+func (l *Line) notInUse() {
+	l.retry.reset()
+	l.setState(func(s *State) {
+		if s.Connected {
+			s.Connected, s.Since = false, time.Now()
+		}
+		s.Words = errUnused.Error()
+	})
+}
+
+// open opens the port, and waits for what the instrument has to say first. It
+// gives up when ctx ends, and when nobody needs the port any more.
+func (l *Line) open(ctx context.Context) (*session, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	l.mu.Lock()
-	if l.closed {
-		l.mu.Unlock()
-		port.Close()
-		return
-	}
-	l.sess = s
-	l.state.Attempts = 0
+	l.giveUp = func() { cancel(errUnused) }
 	l.mu.Unlock()
+	l.notify.Lock()
+	l.useChanged() // The last user may have gone, and its time run out, just before this.
+	l.notify.Unlock()
+	port, err := l.opener.Open(ctx)
+	if err == nil {
+		if err = l.greeted(ctx, port); err != nil {
+			port.Close()
+		}
+	}
+	l.mu.Lock()
+	l.giveUp = nil
+	if cause := context.Cause(ctx); err != nil || cause != nil || l.closed {
+		l.mu.Unlock()
+		if err == nil {
+			port.Close()
+		}
+		return nil, cmp.Or(cause, err, ErrClosed)
+	}
+	defer l.mu.Unlock()
+	l.sess = &session{port: port, lost: make(chan struct{})}
+	l.state.Attempts = 0
+	return l.sess, nil
+}
+
+// run serves an opened port until it is lost or the line is shut.
+func (l *Line) run(s *session) {
 	l.setState(func(st *State) {
 		st.Connected, st.Since, st.Words = true, time.Now(), l.opener.String()
 	})
@@ -217,16 +258,14 @@ func (l *Line) run(port Port) {
 	<-s.lost
 	switch {
 	case errors.Is(s.err, ErrClosed):
-		return // Serve tells.
 	case errors.Is(s.err, errUnused):
-		l.retry.reset()
-		l.setState(func(st *State) { st.Connected, st.Since, st.Words = false, time.Now(), errUnused.Error() })
-		return
+		l.notInUse()
+	default:
+		l.setState(func(st *State) {
+			st.Connected, st.Since, st.Words = false, time.Now(), s.err.Error()
+			st.Losses++
+		})
 	}
-	l.setState(func(st *State) {
-		st.Connected, st.Since, st.Words = false, time.Now(), s.err.Error()
-		st.Losses++
-	})
 }
 
 // read is the reader of a line at rest: it takes unsolicited bytes and notices

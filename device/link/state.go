@@ -29,7 +29,7 @@ type User struct {
 // not call Do, NewUser or Close: hand over, and return.
 type UserOptions struct {
 	// OnState is told the present state in NewUser, and then each change of
-	// Connected and each new reason for being down.
+	// Connected and each attempt to open that failed.
 	OnState func(State)
 	// OnBytes gets the bytes that arrive between exchanges, with the arrival
 	// time of the last one. It must copy what it keeps.
@@ -78,7 +78,7 @@ func (l *Line) setState(change func(*State)) {
 	change(&l.state)
 	s := l.state
 	l.mu.Unlock()
-	if old.Connected == s.Connected && old.Words == s.Words {
+	if old.Connected == s.Connected && old.Words == s.Words && old.Attempts == s.Attempts {
 		return
 	}
 	for _, u := range *l.users.Load() {

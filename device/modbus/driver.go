@@ -173,7 +173,8 @@ func (d *Driver) Connect(ctx context.Context, out device.Sink) error {
 }
 
 // onState is told of the line. Loss between exchanges is news for the
-// supervisor; during one it is told twice and listens once.
+// supervisor; during one it is told twice and listens once. While Connect waits
+// for the line, it is news why it does not open.
 func (s *session) onState(state link.State) {
 	switch {
 	case state.Connected && !s.wasUp:
@@ -181,6 +182,8 @@ func (s *session) onState(state link.State) {
 		close(s.up)
 	case !state.Connected && s.wasUp:
 		s.out.Lost(fmt.Errorf("%w: %s", device.ErrLost, state.Words))
+	case !state.Connected && state.Attempts > 0:
+		s.out.Down(errors.New(state.Words))
 	}
 }
 

@@ -253,4 +253,5 @@ func (s *sink) Deliver(readings []device.Reading) {
 	s.readings = append(s.readings, readings...)
 }
 
+func (s *sink) Down(error) {}
 func (s *sink) Lost(error) {}

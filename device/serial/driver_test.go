@@ -3,11 +3,17 @@ package serial_test
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/rs/zerolog"
 
 	"github.com/polygate/gateway/device"
 	"github.com/polygate/gateway/device/devicetest"
+	"github.com/polygate/gateway/device/link"
+	"github.com/polygate/gateway/device/serial"
 )
 
 // head is the line that most tests speak: short timeouts, CR LF.
@@ -178,6 +184,41 @@ func TestLostLine(t *testing.T) {
 	}
 	if _, err := r.driver.Poll(r.ctx, 0, nil); !errors.Is(err, device.ErrLost) {
 		t.Errorf("poll: got %v, want an ErrLost", err)
+	}
+}
+
+// Who waits for a port is told why it does not open.
+func TestReasonIsToldWhileConnectWaits(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	line := link.NewLine("line1", link.Serial{Path: filepath.Join(t.TempDir(), "none")})
+	var served sync.WaitGroup
+	defer served.Wait()
+	defer cancel()
+	served.Go(func() { _ = line.Serve(ctx) })
+	driver, err := serial.New("dev", decode(t, bare), line, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sink, connected := newSink(), make(chan error, 1)
+	served.Go(func() { connected <- driver.Connect(ctx, sink) })
+	for told := 0; told < 2; { // the same again with each attempt
+		select {
+		case <-sink.changed:
+		case err := <-connected:
+			t.Fatal(err)
+		}
+		sink.mu.Lock()
+		told = len(sink.down)
+		if told > 0 && !strings.Contains(sink.down[0], "no such file") {
+			t.Errorf("told %q", sink.down)
+		}
+		sink.mu.Unlock()
+	}
+	cancel()
+	served.Wait()
+	if err := driver.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -207,6 +207,7 @@ func (r *rig) asked(want string) {
 type sink struct {
 	mu       sync.Mutex
 	readings []device.Reading
+	down     []string // why the link was not open
 	lost     error
 	changed  chan struct{}
 }
@@ -216,6 +217,13 @@ func newSink() *sink { return &sink{changed: make(chan struct{}, 1)} }
 func (s *sink) Deliver(readings []device.Reading) {
 	s.mu.Lock()
 	s.readings = append(s.readings, readings...)
+	s.mu.Unlock()
+	s.poke()
+}
+
+func (s *sink) Down(err error) {
+	s.mu.Lock()
+	s.down = append(s.down, err.Error())
 	s.mu.Unlock()
 	s.poke()
 }

@@ -1,6 +1,7 @@
 package serial
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -37,7 +38,8 @@ func newSession(p *plan, out device.Sink) *session {
 func (s *session) close() { s.closed.Do(s.user.Close) }
 
 // onState is told of the line. Loss between exchanges is news for the
-// supervisor; during one it is told twice and listens once.
+// supervisor; during one it is told twice and listens once. While Connect waits
+// for the line, it is news why it does not open.
 func (s *session) onState(state link.State) {
 	switch {
 	case state.Connected && !s.wasUp:
@@ -45,6 +47,8 @@ func (s *session) onState(state link.State) {
 		close(s.up)
 	case !state.Connected && s.wasUp:
 		s.out.Lost(fmt.Errorf("%w: %s", device.ErrLost, state.Words))
+	case !state.Connected && state.Attempts > 0:
+		s.out.Down(errors.New(state.Words))
 	}
 }
 

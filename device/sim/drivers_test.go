@@ -57,6 +57,7 @@ func TestCountersAddOneAtEachPoll(t *testing.T) {
 type deliveries []device.Reading
 
 func (d *deliveries) Deliver(r []device.Reading) { *d = append(*d, r...) }
+func (d *deliveries) Down(error)                 {}
 func (d *deliveries) Lost(error)                 {}
 
 const soft = `

@@ -3,6 +3,7 @@ package stream
 import (
 	"bytes"
 	"fmt"
+	"slices"
 )
 
 // Match reads the values of an input, which is one whole message without its
@@ -23,15 +24,31 @@ func (f *Format) Match(input []byte, current ...Value) ([]Value, error) {
 // dst and returns the longer slice. On error dst is returned as it was.
 func (f *Format) MatchInto(dst []Value, input []byte, current ...Value) ([]Value, error) {
 	m := matcher{f: f, in: input, raw: input, current: current, values: dst}
-	for i := range f.items {
-		if err := m.step(i); err != nil {
-			return dst, err
-		}
+	if err := m.steps(); err != nil {
+		return dst, err
 	}
 	if m.pos < len(m.in) && !f.opts.IgnoreExtra {
 		return dst, m.mismatch(problem{reason: Extra, want: "the end of the input"}, m.pos, len(f.text))
 	}
 	return m.values, nil
+}
+
+// Find returns the first place where the format matches within an input that
+// has no borders, as what an instrument says when it starts. A format that
+// rewrites the input matches up to its end.
+func (f *Format) Find(input []byte) (start, end int, ok bool) {
+	rewrites := slices.ContainsFunc(f.items, func(it item) bool { return it.op == opRewrite })
+	for start := range input {
+		m := matcher{f: f, in: input[start:], raw: input[start:]}
+		switch {
+		case m.steps() != nil:
+		case rewrites:
+			return start, len(input), true
+		default:
+			return start, start + m.pos, true
+		}
+	}
+	return 0, 0, false
 }
 
 // matcher is the state of one Match.
@@ -56,6 +73,16 @@ func (m *matcher) mismatch(p problem, at, where int) error {
 		p.reason = Short
 	}
 	return &MismatchError{Reason: p.reason, Offset: at, Expected: p.want, Found: found(m.in[at:]), Format: where}
+}
+
+// steps matches all items.
+func (m *matcher) steps() error {
+	for i := range m.f.items {
+		if err := m.step(i); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // step matches one item.
