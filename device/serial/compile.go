@@ -82,6 +82,7 @@ const (
 // A write is the requests of a put or a command.
 type write struct {
 	codec   *codec // of the value or argument; nil if there is none
+	toggle  bool   // it changes the state, and takes no value
 	steps   []step
 	cleanup []step
 	// result reads the command's result from the last reply; nil if there is none.

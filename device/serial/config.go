@@ -102,6 +102,10 @@ type Attribute struct {
 	WriteReply *string `yaml:"write_reply" json:"write_reply,omitempty"`
 	// Cleanup is sent after a write of several steps that failed on the way.
 	Cleanup Steps `yaml:"cleanup" json:"cleanup,omitempty"`
+	// Toggle says that the write takes no value, but changes from one of two
+	// states to the other. It is sent only if the instrument, asked just before,
+	// is not in the wanted state already.
+	Toggle bool `yaml:"toggle" json:"toggle,omitempty"`
 	// ReadBack false leaves out reading the value after a put.
 	ReadBack *bool `yaml:"read_back" json:"read_back,omitempty"`
 	// OnConnect says what happens to an rw attribute on each connect: "read"

@@ -11,7 +11,8 @@ import (
 // An Instrument is simulated from the configuration of a device: it answers
 // what the device's driver asks, with the formats read backwards. It holds a
 // value for each attribute, which writes change. Steps and commands without a
-// value are acknowledged and have no effect, and nothing comes unasked. What it
+// value are acknowledged and have no effect, but for those of toggles, and
+// nothing comes unasked. What it
 // does not know it does not answer. It is not safe for concurrent use.
 type Instrument struct {
 	plan    *plan
@@ -21,6 +22,7 @@ type Instrument struct {
 	read    []int           // how often each was read
 	queries map[string][]*answering
 	fixed   map[string]*acknowledgement
+	toggles map[string]int // which item a request changes
 	writes  []setting
 
 	address  string // what it has to hear before it listens; may be empty
@@ -43,7 +45,7 @@ func NewInstrument(device string, c Config, seed uint64) (*Instrument, []Problem
 	i := &Instrument{
 		plan: p, random: rand.New(rand.NewPCG(seed, 0)),
 		set: make([]gateway.Value, len(p.items)), read: make([]int, len(p.items)),
-		queries: map[string][]*answering{}, fixed: map[string]*acknowledgement{},
+		queries: map[string][]*answering{}, fixed: map[string]*acknowledgement{}, toggles: map[string]int{},
 	}
 	for index := range p.items {
 		p.items[index].source.begin(&p.model.Attributes[index].Type)
@@ -119,6 +121,9 @@ func (i *Instrument) answer(now time.Time, request string) (reply []byte, ok, kn
 		return nil, false, true
 	}
 	if a := i.fixed[request]; a != nil {
+		if index, toggles := i.toggles[request]; toggles {
+			i.set[index] = other(i.value(now)(index))
+		}
 		reply, ok = a.reply(i.plan, nil)
 		return reply, ok, true
 	}

@@ -112,6 +112,10 @@ attributes: {a: {kind: int32, access: rw, read: "A", reply: '\x02A%d\x03%1<xor>'
 			[]string{"A?", "-", "ADR 6", "OK", "A?", "0", "ADR 7", "-", "A?", "-"},
 		},
 		{
+			"a toggle", end + `attributes: {a: {kind: bool, access: rw, read: "A?", reply: "%d", write: ["unlock", {send: "A", reply: A}], toggle: true}}` + "\ncommands: {press: {send: A, send_reply: A}}",
+			[]string{"A?", "0", "unlock", "-", "A?", "0", "A", "A", "A?", "1", "A", "A", "A?", "0"},
+		},
+		{
 			"commands", end + `attributes: {a: {kind: int32, read: "A?", reply: "%d"}}
 commands: {go: {send: "GO", send_reply: "OK"}, ask: {send: "Q %d", argument: {kind: int32}, reply: "%f", result: {kind: float64}}}`,
 			[]string{"GO", "OK", "Q 4", "0.000000"},

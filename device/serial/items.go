@@ -90,6 +90,7 @@ func (k *compiler) unread(e *entry[Attribute]) {
 		return
 	}
 	d, it := &k.plan.model.Attributes[index], &k.plan.items[index]
+	k.toggle(&e.what, d, it, e.at.In("toggle"))
 	if d.CanRead() && !it.fed && len(e.what.Read) == 0 && e.what.Listen == "" {
 		e.at.Errorf("nothing reads it: it needs read and reply, listen, or a place in the values of a query")
 	}

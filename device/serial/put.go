@@ -16,6 +16,8 @@ import (
 // A putting is a put or a command on its way.
 type putting struct {
 	item     *item
+	index    int
+	value    gateway.Value
 	requests [][]byte // of each step
 	values   []stream.Value
 	outcome  device.Outcome
@@ -33,7 +35,7 @@ var errExpired = errors.New("the budget ran out")
 // as one piece: once its first byte is out, a write of several steps is carried
 // through, whatever happens to ctx.
 func (d *Driver) Put(ctx context.Context, index int, v gateway.Value) device.Outcome {
-	p := &putting{item: &d.plan.items[index], outcome: device.Outcome{Stage: gateway.StageAccepted}}
+	p := &putting{item: &d.plan.items[index], index: index, value: v, outcome: device.Outcome{Stage: gateway.StageAccepted}}
 	w := p.item.write
 	if w == nil {
 		p.fail(gateway.KindInternal, "%s cannot be written", d.plan.model.Attributes[index].Path)
@@ -136,6 +138,11 @@ func (p *putting) encode(w *write, v gateway.Value, terminator []byte) error {
 // put takes the steps, and reads back. Its error is the line's or the
 // context's; everything else is in the outcome.
 func (t *talk) put(w *write, p *putting) error {
+	if w.toggle {
+		if done, err := t.inState(p); done || err != nil {
+			return err
+		}
+	}
 	if w.expectsReply() || len(t.plan.before) > 0 {
 		a, err := t.resync("", p.item.exchange)
 		if err == nil && a.ok() {

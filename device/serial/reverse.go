@@ -185,7 +185,10 @@ func (i *Instrument) write(index int, w *write) error {
 			a.lines = append(a.lines, m)
 		}
 		if s.field == nil {
-			i.fix(s.format, a)
+			request := i.fix(s.format, a)
+			if w.toggle && n == len(w.steps)-1 {
+				i.toggles[request] = index
+			}
 			continue
 		}
 		set := setting{acknowledgement: a, index: index, codec: w.codec}
@@ -210,34 +213,31 @@ func (i *Instrument) step(s *step) string {
 	if s.format == nil {
 		return ""
 	}
-	request, err := s.format.Append(nil)
-	if err != nil {
-		return ""
-	}
 	var a acknowledgement
 	if s.reply != nil {
 		if m, err := s.reply.Mirror(); err == nil {
 			a.lines = append(a.lines, m)
 		}
 	}
-	i.fix(s.format, a)
-	return string(request)
+	return i.fix(s.format, a)
 }
 
 // fix answers a request without a value. One that also is a query is answered
 // as such, unless every put wants the same answer, as a question for errors does.
-func (i *Instrument) fix(request *stream.Format, a acknowledgement) {
-	b, err := request.Append(nil)
+// It returns the request.
+func (i *Instrument) fix(format *stream.Format, a acknowledgement) (request string) {
+	b, err := format.Append(nil)
 	if err != nil || i.fixed[string(b)] != nil {
-		return
+		return string(b)
 	}
 	if all := i.queries[string(b)]; len(all) > 0 {
 		if reply, ok := a.reply(i.plan, nil); !ok || slices.ContainsFunc(all, i.explicit) || !i.fits(b, reply) {
-			return
+			return string(b)
 		}
 		delete(i.queries, string(b))
 	}
 	i.fixed[string(b)] = &a
+	return string(b)
 }
 
 // explicit reports whether the file says how a query's values are simulated.

@@ -10,17 +10,33 @@ import (
 
 // write compiles the requests that set an attribute.
 func (k *compiler) write(c *codec, a *Attribute, at describe.Place) *write {
-	w := &write{codec: c}
+	w := &write{codec: c, toggle: a.Toggle}
 	w.steps = k.steps(a.Write, a.WriteReply, c, a, at.In("write"), at.In("write_reply"))
 	w.cleanup = k.steps(a.Cleanup, nil, nil, &Attribute{}, at.In("cleanup"), at)
 	taken := false
 	for _, s := range w.steps {
 		taken = taken || s.field != nil
 	}
-	if !taken && len(w.steps) == len(a.Write) {
-		at.In("write").Warnf("no request writes the value: a converter such as %%f is missing")
+	switch {
+	case taken && a.Toggle:
+		at.In("toggle").Errorf("the write takes the value, so it does not toggle")
+	case !taken && !a.Toggle && len(w.steps) == len(a.Write):
+		at.In("write").Warnf("no request writes the value: a converter such as %%f is missing; or, if it changes from one state to the other, toggle: true")
 	}
 	return w
+}
+
+// toggle reports a toggle that has no two states, or whose state cannot be read.
+func (k *compiler) toggle(a *Attribute, d *gateway.Descriptor, it *item, at describe.Place) {
+	switch {
+	case !a.Toggle || d.Kind == gateway.NoKind:
+	case len(a.Write) == 0:
+		at.Errorf("this is about write, which is not set")
+	case d.IsArray(), d.Kind != gateway.Bool && (d.Kind != gateway.Enum || len(d.States) != 2):
+		at.Errorf("only a bool, or an enum of two states, can be a toggle")
+	case it.exchange == nil:
+		at.Errorf("its state is read before it is written: it needs read and reply, or a place in a query that is read")
+	}
 }
 
 // command compiles a command.

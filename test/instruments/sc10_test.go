@@ -189,6 +189,40 @@ func TestSD41ToggleIsNeverRepeated(t *testing.T) {
 	}
 }
 
+// A put presses the button only where that leads to what is wanted, also when
+// somebody has pressed it since the last poll.
+func TestSC10IsOpenedAndClosed(t *testing.T) {
+	s, p, g := startSC10(t, "poll: 100ms", "poll: 1h")
+	pressed := func(want int) {
+		t.Helper()
+		p.touch(func() {
+			if s.toggled != want {
+				t.Errorf("the button was pressed %d times, want %d", s.toggled, want)
+			}
+		})
+	}
+	put(t, g, "shutter.enabled", `"On"`)
+	pressed(1)
+	put(t, g, "shutter.enabled", `"On"`)
+	pressed(1)
+	put(t, g, "shutter.enabled", `"Off"`)
+	pressed(2)
+	p.touch(func() { s.settings["ens"] = 1 }) // by its own button
+	put(t, g, "shutter.enabled", `"On"`)
+	pressed(2)
+	p.spoil("ens\r", silent)
+	if r := g.Put("shutter.enabled", `"Off"`, ""); r.Code != "unknown_outcome" || r.Status != 504 {
+		t.Errorf("nothing came back: %d %s", r.Status, r.Body)
+	}
+	pressed(3)
+	put(t, g, "shutter.enabled", `"Off"`)
+	pressed(3)
+	p.touch(func() { s.tripped = true })
+	if r := g.Put("shutter.enabled", `"On"`, ""); r.Text() != "Off" {
+		t.Errorf("with the interlock open: %d %s", r.Status, r.Body)
+	}
+}
+
 // A reply that came without its echo says nothing, not even where it looks well.
 func TestSC10ReplyWithoutItsEchoIsNotPublished(t *testing.T) {
 	_, p, g := startSC10(t, "reply_timeout: 500ms", "reply_timeout: 200ms")
