@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/polygate/gateway"
@@ -377,55 +376,4 @@ func TestAPayloadIsEncodedOnce(t *testing.T) {
 	if again, _ := target.encode(cawire.DBRTimeDouble, 1, a, &scratch); &again.data[0] == &first.data[0] {
 		t.Error("what a late reader needs is kept")
 	}
-}
-
-func TestManyCircuitsMissNothing(t *testing.T) {
-	const circuits, monitors, updates = 50, 100, 20
-	var list []*gateway.Descriptor
-	for i := range monitors {
-		list = append(list, float(fmt.Sprintf("v%d", i), r))
-	}
-	w := newWorld(t, list...)
-	var clients []*tester
-	for range circuits {
-		c := w.dial()
-		for i := range monitors {
-			c.subscribe(c.mustOpenQuietly(fmt.Sprintf("X:V%d", i)).SID, cawire.DBRTimeDouble, cawire.DBEValue)
-		}
-		clients = append(clients, c)
-	}
-	var readers sync.WaitGroup
-	for _, c := range clients {
-		readers.Go(func() {
-			last := map[uint32]float64{}
-			for done := 0; done < monitors; {
-				m, err := c.receive()
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				e, ok := m.(*cawire.Event)
-				if !ok {
-					continue
-				}
-				_, v := doubles(t, e)
-				if before, seen := last[e.SubscriptionID]; seen && v[0] != before+1 {
-					t.Errorf("%v follows %v", v[0], before)
-					return
-				}
-				last[e.SubscriptionID] = v[0]
-				if v[0] == updates {
-					done++
-				}
-			}
-		})
-	}
-	for n := 1; n <= updates; n++ {
-		changes := make([]hubtest.Change, monitors)
-		for i := range changes {
-			changes[i] = change(fmt.Sprintf("v%d", i), gateway.Of(float64(n)))
-		}
-		w.update(changes...)
-	}
-	readers.Wait()
 }

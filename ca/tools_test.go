@@ -86,7 +86,11 @@ func run(t testing.TB, env []string, program string, args ...string) string {
 }
 
 func output(env []string, program string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 4*limit)
+	return outputWithin(4*limit, env, program, args...)
+}
+
+func outputWithin(limit time.Duration, env []string, program string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = env
@@ -127,6 +131,12 @@ func (l *lines) String() string {
 
 // until waits for something to be printed.
 func (l *lines) until(t testing.TB, fits func(string) bool) string {
+	t.Helper()
+	return l.within(t, limit, fits)
+}
+
+// within is until for what may take longer than usual.
+func (l *lines) within(t testing.TB, limit time.Duration, fits func(string) bool) string {
 	t.Helper()
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()

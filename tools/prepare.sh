@@ -10,6 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 cache=$PWD/.cache
 venv=$cache/venv
 modules=$cache/node
+jca=$cache/jca.jar
 missing=0
 
 # lacking WHAT HOW SKIPPED
@@ -91,6 +92,30 @@ prepare_node() {
 		"tests against clients written in JavaScript"
 }
 
+# has_java: the version that runs a program from its source, with its compiler.
+has_java() { [[ $(java --list-modules 2>/dev/null) == *jdk.compiler@* ]]; }
+
+# prepare_java: the client is one file, fetched anew when its pin changes.
+prepare_java() {
+	local pin file sum
+	pin=$(<test/clients/jca.pin)
+	read -r file sum <<<"$pin"
+	has_java || install_packages default-jdk-headless || true
+	if ! has_java; then
+		lacking "a Java development kit of version 11 or newer" "install default-jdk-headless" "the test against the Java client"
+		return
+	fi
+	[[ -e $jca.pin && $(<"$jca.pin") == "$pin" ]] && return
+	command -v curl >/dev/null || install_packages curl ca-certificates || true
+	echo "fetching ${file##*/} into .cache"
+	if curl -fsSL --retry 3 -o "$jca" "$central/$file" && sha256sum --check --quiet <<<"$sum  $jca"; then
+		printf '%s\n' "$pin" >"$jca.pin"
+		return
+	fi
+	rm -f "$jca"
+	lacking "$file" "see curl's words above; run make test again" "the test against the Java client"
+}
+
 find_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
 
 prepare_chromium() {
@@ -114,6 +139,7 @@ fi
 prepare_compiler
 prepare_python
 prepare_node
+prepare_java
 prepare_chromium
 [[ ${1:-} != docker ]] || prepare_docker
 
@@ -126,10 +152,13 @@ mkdir -p "$cache"
 	if [[ -e $modules/pins ]]; then
 		echo ": \"\${POLYGATE_NODE_MODULES:=$modules/node_modules}\""
 	fi
+	if [[ -e $jca.pin ]] && has_java; then
+		echo ": \"\${POLYGATE_JAVA:=$(command -v java)}\" \"\${POLYGATE_JCA:=$jca}\""
+	fi
 	if chromium=$(find_chromium); then
 		echo ": \"\${POLYGATE_CHROMIUM:=$chromium}\""
 	fi
-	echo "export POLYGATE_PYTHON POLYGATE_NODE_MODULES POLYGATE_CHROMIUM"
+	echo "export POLYGATE_PYTHON POLYGATE_NODE_MODULES POLYGATE_JAVA POLYGATE_JCA POLYGATE_CHROMIUM"
 } >"$cache/test.env"
 
 if [[ $missing == 1 && ${POLYGATE_REQUIRE:-} == 1 ]]; then

@@ -2,7 +2,7 @@
 
     counters.py CLIENT COUNT SAMPLES
 
-CLIENT is pyepics, aioca, caproto or pvapy. Of each of the PVs X:C0, X:C1, ... it
+CLIENT is pyepics, aioca, cothread, caproto or pvapy. Of each of the PVs X:C0, X:C1, ... it
 waits for SAMPLES samples: values that rise by 1, rising times, severity MINOR.
 It prints what is wrong and exits with 1, or prints "good".
 """
@@ -22,6 +22,7 @@ class Checker:
         self.wrong = []
         self.lock = threading.Lock()
         self.done = threading.Event()
+        self.limit = 60 + samples / 5  # twice what they take at 10 Hz
 
     def __call__(self, i, value, time, severity):
         with self.lock:
@@ -39,7 +40,7 @@ class Checker:
                 self.done.set()
 
     def wait(self):
-        return self.done.wait(60)
+        return self.done.wait(self.limit)
 
     def verdict(self):
         if not self.wrong and self.left:
@@ -83,6 +84,26 @@ def aioca(check, count):
             s.close()
 
     asyncio.run(main())
+
+
+def cothread(check, count):
+    import cothread as scheduler
+    from cothread import catools as client
+
+    def follow(value, i):
+        check(i, float(value), (value.raw_stamp[0], value.raw_stamp[1]), value.severity)
+        if check.done.is_set():
+            ended.Signal()
+
+    ended = scheduler.Event()
+    names = [name(i) for i in range(count)]
+    subscriptions = client.camonitor(names, follow, format=client.FORMAT_TIME, all_updates=True)
+    try:
+        ended.Wait(check.limit)
+    except scheduler.Timedout:
+        pass  # the verdict says what is missing
+    for s in subscriptions:
+        s.close()
 
 
 def caproto(check, count):
