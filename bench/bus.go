@@ -50,15 +50,21 @@ func runBus(b *bench) (outcome, error) {
 const roundTrips = 500
 
 func medianOf(once func() error) (float64, error) {
+	values, err := latenciesOf(once)
+	return median(values), err
+}
+
+// latenciesOf measures round trips, in µs.
+func latenciesOf(once func() error) ([]float64, error) {
 	values := make([]float64, roundTrips)
 	for i := range values {
 		start := time.Now()
 		if err := once(); err != nil {
-			return 0, err
+			return nil, err
 		}
 		values[i] = float64(time.Since(start).Nanoseconds()) / 1e3
 	}
-	return median(values), nil
+	return values, nil
 }
 
 type putTrips struct {
@@ -156,12 +162,13 @@ func startRequests(broker *embedded.Broker) (*requests, error) {
 	return &requests{asks, answers}, answers.Flush()
 }
 
-func (r *requests) median() (float64, error) {
-	request := make([]byte, 60)
-	return medianOf(func() error {
-		_, err := r.asks.Request("bare", request, time.Second)
-		return err
-	})
+func (r *requests) median() (float64, error) { return medianOf(r.once) }
+
+func (r *requests) latencies() ([]float64, error) { return latenciesOf(r.once) }
+
+func (r *requests) once() error {
+	_, err := r.asks.Request("bare", make([]byte, 60), time.Second)
+	return err
 }
 
 func (r *requests) close() {

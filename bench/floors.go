@@ -21,7 +21,7 @@ func startFloor(name string, args ...string) (*server, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	s, err := startServer(append([]string{self, "-floor", name}, args...)...)
+	s, err := startServer(nil, append([]string{self, "-floor", name}, args...)...)
 	if err != nil {
 		return nil, "", err
 	}
@@ -48,6 +48,8 @@ func runFloor(name string, args []string) error {
 		return floorGraphQL(listener)
 	case gRPC:
 		return floorGRPC(listener)
+	case channelAccess:
+		return floorCA(listener)
 	case "line":
 		return floorLine(listener, args[0], args[1])
 	}

@@ -10,7 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path"
 	"path/filepath"
+	"sync"
 	"time"
 )
 
@@ -31,17 +33,44 @@ type outcome struct {
 }
 
 var measures = []measure{
-	restGet, restGetOne, graphQuery, busRoundTrip, unsolicitedToSSE, polledToSSE, fanOut,
+	caGet, caGetP99, caGetFloor, caGetFloorP99, caGetFastCS, caGetCaproto, caGetLoaded,
+	caPut, caPutP99, caPutIOC, caPutFastCS, caPutCaproto, caConnect, caArray, caCounters,
+	restGet, restGetOne, restGetFastCS, restPutFastCS, graphQuery, busRoundTrip, unsolicitedToSSE, polledToSSE, fanOut,
 	subscribersREST, subscribersGraphQL, subscribersGRPC,
-	fullRate, fullRateGraphQL, fullRateGRPC, watchCost, idleWithBroker, idleWithout, memory, lateJoin,
+	fullRate, fullRateGraphQL, fullRateGRPC, fullRateCA, watchCost, idleWithBroker, idleWithout, memory, lateJoin,
 }
 
 // A bench has what measures share.
 type bench struct {
+	dir      string // for what is needed while it runs
 	gateway  string // binary
 	nobroker string // binary built with -tags nobroker
 	pairs    int
 	window   time.Duration // of one measurement
+
+	// What several measures need is made when the first one asks.
+	epics func() (*epics, error)
+	gets  func() (*rounds, error)
+	puts  func() (*rounds, error)
+
+	atEnd []func()
+}
+
+func newBench(dir string, pairs int, window time.Duration) *bench {
+	b := &bench{
+		dir: dir, gateway: filepath.Join(dir, "gateway"), nobroker: filepath.Join(dir, "gateway-nobroker"),
+		pairs: pairs, window: window,
+	}
+	b.epics = sync.OnceValues(func() (*epics, error) { return findEPICS(b) })
+	b.gets = sync.OnceValues(func() (*rounds, error) { return takeGets(b) })
+	b.puts = sync.OnceValues(func() (*rounds, error) { return takePuts(b) })
+	return b
+}
+
+func (b *bench) end() {
+	for _, end := range b.atEnd {
+		end()
+	}
 }
 
 func main() {
@@ -52,7 +81,7 @@ func main() {
 		fail(runFloor(os.Args[2], os.Args[3:]))
 		return
 	}
-	only := flag.String("only", "", "run one measure, print it, and write it to the page beside the others")
+	only := flag.String("only", "*", "run the measures with names like this, as in 'ca-*', and write them to the page beside the others")
 	pairs := flag.Int("pairs", minPairs+1, "pairs of each ratio")
 	window := flag.Duration("window", 400*time.Millisecond, "length of one measurement")
 	flag.Parse()
@@ -77,7 +106,11 @@ func run(ctx context.Context, only string, pairs int, window time.Duration) erro
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{gateway: filepath.Join(dir, "gateway"), nobroker: filepath.Join(dir, "gateway-nobroker"), pairs: pairs, window: window}
+	if err := setEnvironment(); err != nil {
+		return err
+	}
+	b := newBench(dir, pairs, window)
+	defer b.end()
 	if err := errors.Join(build(ctx, b.gateway), build(ctx, b.nobroker, "-tags", "nobroker")); err != nil {
 		return err
 	}
@@ -86,7 +119,10 @@ func run(ctx context.Context, only string, pairs int, window time.Duration) erro
 	}
 	results := map[string]outcome{}
 	for _, m := range measures {
-		if only != "" && m.name != only {
+		switch wanted, err := path.Match(only, m.name); {
+		case err != nil:
+			return fmt.Errorf("-only %s: %w", only, err)
+		case !wanted:
 			continue
 		}
 		fmt.Fprintf(os.Stderr, "%s ...\n", m.title)
@@ -98,7 +134,7 @@ func run(ctx context.Context, only string, pairs int, window time.Duration) erro
 		results[m.name] = result
 	}
 	if len(results) == 0 {
-		return fmt.Errorf("there is no measure %q", only)
+		return fmt.Errorf("there is no measure like %q", only)
 	}
 	return writeReport(results)
 }

@@ -29,7 +29,7 @@ type ratio struct {
 // changing from pair to pair, and the reference a second time in each round for
 // the row that compares it with itself.
 func compare(pairs int, subject, reference sampler) (ratio, error) {
-	var quotients, selves, subjects, references []float64
+	var subjects, references, repeats []float64
 	for i := range pairs {
 		order := []sampler{subject, reference, reference}
 		if i%2 == 1 {
@@ -43,24 +43,32 @@ func compare(pairs int, subject, reference sampler) (ratio, error) {
 			}
 			values[j] = value
 		}
-		s, r := values[0], values[1]
 		if i%2 == 1 {
-			s, r = values[1], values[0]
+			values[0], values[1] = values[1], values[0]
 		}
-		again := values[2]
-		quotients = append(quotients, s/r)
-		if i%2 == 0 {
-			selves = append(selves, again/r)
-		} else {
-			selves = append(selves, r/again)
+		subjects, references, repeats = append(subjects, values[0]), append(references, values[1]), append(repeats, values[2])
+	}
+	return ratioOf(subjects, references, repeats), nil
+}
+
+// ratioOf compares what was measured round by round. The
+// reference's second measurements are repeats.
+func ratioOf(subjects, references, repeats []float64) ratio {
+	quotients, selves := make([]float64, len(subjects)), make([]float64, len(repeats))
+	for i := range subjects {
+		quotients[i] = subjects[i] / references[i]
+	}
+	for i := range repeats {
+		// Each way round in turn, so that what comes of being second cancels out.
+		if selves[i] = repeats[i] / references[i]; i%2 == 1 {
+			selves[i] = references[i] / repeats[i]
 		}
-		subjects, references = append(subjects, s), append(references, r)
 	}
 	low, high := medianInterval(quotients)
 	return ratio{
-		Median: median(quotients), Low: low, High: high, Pairs: pairs, Self: median(selves),
+		Median: median(quotients), Low: low, High: high, Pairs: len(subjects), Self: median(selves),
 		Subject: median(subjects), Reference: median(references),
-	}, nil
+	}
 }
 
 // measurable reports whether the floor agreed with itself.

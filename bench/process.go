@@ -74,15 +74,16 @@ type server struct {
 	logs *bufio.Reader
 }
 
-// startServer starts a program pinned. What it writes to standard error can be
-// read from logs.
-func startServer(args ...string) (*server, error) {
+// startServer starts a program pinned, with settings added to its environment. What
+// it writes to standard error can be read from logs.
+func startServer(settings []string, args ...string) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	cmd := exec.Command(self, append([]string{"-pinned"}, args...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.Env = append(os.Environ(), settings...)
 	out, err := cmd.StderrPipe()
 	if err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func startGateway(binary, file string) (*gatewayServer, error) {
 	if err := os.WriteFile(name, []byte(file), 0o600); err != nil {
 		return nil, err
 	}
-	s, err := startServer(binary, "run", "-c", name)
+	s, err := startServer(nil, binary, "run", "-c", name)
 	if err != nil {
 		return nil, err
 	}

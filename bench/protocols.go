@@ -15,6 +15,7 @@ import (
 	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/99designs/gqlgen/graphql/handler/lru"
 	"github.com/99designs/gqlgen/graphql/handler/transport"
+	"github.com/valyala/fasthttp"
 	"github.com/vektah/gqlparser/v2/ast"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -27,9 +28,10 @@ import (
 
 // The names of the frontends, as the file has them.
 const (
-	rest    = "rest"
-	graphQL = "graphql"
-	gRPC    = "grpc"
+	rest          = "rest"
+	graphQL       = "graphql"
+	gRPC          = "grpc"
+	channelAccess = "ca"
 )
 
 // restOnly is the start of a file with the REST frontend alone.
@@ -153,9 +155,11 @@ func runGraphQuery(b *bench) (outcome, error) {
 	const connections = 16
 	ours := gateway.where[graphQL]
 	r, err := compare(b.pairs,
-		func() (float64, error) { return requestRate(ours, oneAttribute, connections, b.window) },
 		func() (float64, error) {
-			return requestRate("http://"+address+"/", oneAttribute, connections, b.window)
+			return requestRate(call{fasthttp.MethodPost, ours, oneAttribute}, connections, b.window)
+		},
+		func() (float64, error) {
+			return requestRate(call{fasthttp.MethodPost, "http://" + address + "/", oneAttribute}, connections, b.window)
 		},
 	)
 	if err != nil {

@@ -32,6 +32,47 @@ func countersDevice(count int, rate float64) string {
 	return fmt.Sprintf("devices: {TEST: {driver: counters, count: %d, rate: %g}}\n", count, rate)
 }
 
+var restGetFastCS = measure{
+	name: "rest-get-fastcs", title: "REST get, requests a second over 16 connections, over FastCS",
+	target: "at least 20", run: func(b *bench) (outcome, error) { return restOverFastCS(b, fasthttp.MethodGet, "", 20) },
+}
+
+var restPutFastCS = measure{
+	name: "rest-put-fastcs", title: "the same for puts, each answered when the device has the value",
+	target: "", run: func(b *bench) (outcome, error) {
+		return restOverFastCS(b, fasthttp.MethodPut, `{"value":1.5}`, 0)
+	},
+}
+
+func restOverFastCS(b *bench, method, body string, least float64) (outcome, error) {
+	const connections = 16
+	gateway, err := startGateway(b.gateway, restOnly+softDevice(1))
+	if err != nil {
+		return outcome{}, err
+	}
+	defer gateway.stop()
+	if err := gateway.waitFor("soft.v00000"); err != nil {
+		return outcome{}, err
+	}
+	peer, err := b.startFastCS()
+	if err != nil {
+		return outcome{}, err
+	}
+	defer peer.stop()
+	rate := func(url string) sampler {
+		return func() (float64, error) { return requestRate(call{method, url, body}, connections, b.window) }
+	}
+	r, err := compare(b.pairs, rate(gateway.base+"/api/v1/attributes/soft.v00000"), rate(peer.rest))
+	if err != nil {
+		return outcome{}, err
+	}
+	out := against(r, r.Median >= least, fmt.Sprintf("%.0f against %.0f requests/s, one server core", r.Subject, r.Reference))
+	if least == 0 {
+		out.Met = nil
+	}
+	return out, nil
+}
+
 func restRatio(b *bench, connections int) (outcome, error) {
 	gateway, err := startGateway(b.gateway, restOnly+softDevice(1000))
 	if err != nil {
@@ -52,8 +93,8 @@ func restRatio(b *bench, connections int) (outcome, error) {
 	}
 	defer floor.stop()
 	r, err := compare(b.pairs,
-		func() (float64, error) { return requestRate(url, "", connections, b.window) },
-		func() (float64, error) { return requestRate("http://"+address+"/", "", connections, b.window) },
+		func() (float64, error) { return requestRate(get(url), connections, b.window) },
+		func() (float64, error) { return requestRate(get("http://"+address+"/"), connections, b.window) },
 	)
 	if err != nil {
 		return outcome{}, err
@@ -65,10 +106,14 @@ func restRatio(b *bench, connections int) (outcome, error) {
 	return out, nil
 }
 
-// requestRate counts the requests that are answered in a window: GETs, or POSTs
-// of a body as JSON.
-func requestRate(url, body string, connections int, window time.Duration) (float64, error) {
-	host := strings.TrimPrefix(url, "http://")
+// A call is an HTTP request. A body is JSON.
+type call struct{ method, url, body string }
+
+func get(url string) call { return call{method: fasthttp.MethodGet, url: url} }
+
+// requestRate counts the requests that are answered in a window.
+func requestRate(c call, connections int, window time.Duration) (float64, error) {
+	host := strings.TrimPrefix(c.url, "http://")
 	host, _, _ = strings.Cut(host, "/")
 	client := &fasthttp.HostClient{Addr: host, MaxConns: connections}
 	defer client.CloseIdleConnections()
@@ -81,19 +126,19 @@ func requestRate(url, body string, connections int, window time.Duration) (float
 			request, response := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 			defer fasthttp.ReleaseRequest(request)
 			defer fasthttp.ReleaseResponse(response)
-			request.SetRequestURI(url)
-			if body != "" {
-				request.Header.SetMethod(fasthttp.MethodPost)
+			request.SetRequestURI(c.url)
+			request.Header.SetMethod(c.method)
+			if c.body != "" {
 				request.Header.SetContentType("application/json")
-				request.SetBodyString(body)
+				request.SetBodyString(c.body)
 			}
 			for time.Now().Before(end) {
 				if err := client.Do(request, response); err != nil {
 					errs[i] = err
 					return
 				}
-				if response.StatusCode() != fasthttp.StatusOK {
-					errs[i] = fmt.Errorf("status %d", response.StatusCode())
+				if status := response.StatusCode(); status != fasthttp.StatusOK && status != fasthttp.StatusNoContent {
+					errs[i] = fmt.Errorf("%s %s: status %d", c.method, c.url, status)
 					return
 				}
 				counts[i]++

@@ -1,0 +1,10 @@
+"""A caproto server of one float, on the port in EPICS_CA_SERVER_PORT."""
+
+from caproto.server import PVGroup, pvproperty, run
+
+
+class Soft(PVGroup):
+    value = pvproperty(value=0.0, name="Value")
+
+
+run(Soft(prefix="SOFT:").pvdb, interfaces=["127.0.0.1"], log_pv_names=False)
