@@ -84,13 +84,11 @@ func caRatio(take func() (*rounds, error), of statistic, references ...string) (
 	if err != nil {
 		return outcome{}, err
 	}
-	out := latencyOutcome(taken.compare(of, ours, references...), true)
-	out.Met = nil
-	return out, nil
+	return latencyOutcome(taken.compare(of, ours, references...), nil), nil
 }
 
-func latencyOutcome(r ratio, met bool) outcome {
-	return against(r, met, fmt.Sprintf("%.0f against %.0f µs", r.Subject, r.Reference))
+func latencyOutcome(r ratio, target *bound) outcome {
+	return against(r, target, fmt.Sprintf("%.0f against %.0f µs", r.Subject, r.Reference))
 }
 
 func getOverIOC(b *bench, of statistic) (outcome, error) {
@@ -98,8 +96,12 @@ func getOverIOC(b *bench, of statistic) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	r := taken.compare(of, ours, ioc)
-	return latencyOutcome(r, r.Median <= 1 || taken.compare(of, ours, floor).Median <= 1.15), nil
+	out := latencyOutcome(taken.compare(of, ours, ioc), atMost(1))
+	overFloor := taken.compare(of, ours, floor)
+	if out.Met != nil && overFloor.measurable() && atMost(1.15).holds(overFloor.Median) {
+		*out.Met = true
+	}
+	return out, nil
 }
 
 func putOverFloor(b *bench, of statistic) (outcome, error) {
@@ -107,8 +109,7 @@ func putOverFloor(b *bench, of statistic) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	r := taken.compare(of, ours, floor, busRequest)
-	return latencyOutcome(r, r.Median <= 1.15), nil
+	return latencyOutcome(taken.compare(of, ours, floor, busRequest), atMost(1.15)), nil
 }
 
 // takeGets reads one value from everybody in turn.
@@ -265,6 +266,5 @@ func besideIOC(b *bench, devices, records, pv string, window func(*caServer) fun
 	if err != nil {
 		return outcome{}, err
 	}
-	r := taken.compare(medianLatency, ours, ioc)
-	return latencyOutcome(r, r.Median <= 1), nil
+	return latencyOutcome(taken.compare(medianLatency, ours, ioc), atMost(1)), nil
 }

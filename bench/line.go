@@ -152,9 +152,7 @@ func lineRatio(b *bench, poll time.Duration) (outcome, error) {
 		return outcome{}, err
 	}
 	note := fmt.Sprintf("%.0f against %.0f µs; 99th percentile %.0f against %.0f µs", r.Subject, r.Reference, subject.p99(), reference.p99())
-	out := against(r, true, note)
-	out.Met = nil
-	return out, nil
+	return against(r, nil, note), nil
 }
 
 // latencies reads events that carry the time at which they were made.

@@ -56,7 +56,7 @@ func runCAGetLoaded(b *bench) (outcome, error) {
 	}
 	r := taken.compare(p99Latency, here, elsewhere)
 	medians := taken.compare(medianLatency, here, elsewhere)
-	return against(r, r.Median <= 1.5, fmt.Sprintf("%.0f against %.0f µs; medians %.0f against %.0f µs",
+	return against(r, atMost(1.5), fmt.Sprintf("%.0f against %.0f µs; medians %.0f against %.0f µs",
 		r.Subject, r.Reference, medians.Subject, medians.Reference)), nil
 }
 

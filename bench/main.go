@@ -150,10 +150,12 @@ func build(ctx context.Context, binary string, flags ...string) error {
 	return nil
 }
 
-// against makes the outcome of a ratio with a target.
-func against(r ratio, met bool, note string) outcome {
+// against makes the outcome of a ratio, which may have a target.
+func against(r ratio, bound *bound, note string) outcome {
+	r.Bound = bound
 	out := outcome{Value: r.String(), Ratio: &r, Note: note}
-	if r.measurable() {
+	if bound != nil && r.measurable() {
+		met := bound.holds(r.Median)
 		out.Met = &met
 	}
 	return out

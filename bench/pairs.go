@@ -23,6 +23,23 @@ type ratio struct {
 	Self      float64 `json:"self"`    // the floor over itself
 	Subject   float64 `json:"subject"` // medians in the measure's unit
 	Reference float64 `json:"reference"`
+	Bound     *bound  `json:"bound,omitempty"`
+}
+
+// A bound is a target of a ratio.
+type bound struct {
+	Limit   float64 `json:"limit"`
+	AtLeast bool    `json:"at_least,omitempty"` // else at most
+}
+
+func atMost(limit float64) *bound  { return &bound{Limit: limit} }
+func atLeast(limit float64) *bound { return &bound{Limit: limit, AtLeast: true} }
+
+func (b *bound) holds(value float64) bool {
+	if b.AtLeast {
+		return value >= b.Limit
+	}
+	return value <= b.Limit
 }
 
 // compare measures subject and reference in turn, the one that goes first

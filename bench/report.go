@@ -17,6 +17,7 @@ import (
 const (
 	page      = "bench/README.md"
 	figures   = "bench/results.json"
+	picture   = "bench/ratios.svg"
 	beginMark = "<!-- figures: written by go run ./bench -->"
 	endMark   = "<!-- end of figures -->"
 )
@@ -36,6 +37,9 @@ func writeReport(fresh map[string]outcome) error {
 	if err := os.WriteFile(figures, append(data, '\n'), 0o644); err != nil { //nolint:gosec // a page of the repository
 		return err
 	}
+	if err := os.WriteFile(picture, []byte(plot(results)), 0o644); err != nil { //nolint:gosec // a picture of the page
+		return err
+	}
 	text, err := os.ReadFile(page)
 	if err != nil {
 		return err
@@ -52,7 +56,8 @@ func writeReport(fresh map[string]outcome) error {
 func table(results map[string]outcome) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "\nTaken on %s with %s on %d cores of %s.\n\n", time.Now().UTC().Format("2006-01-02"), runtime.Version(), runtime.NumCPU(), processor())
-	out.WriteString("| measure | found | target | met | self | |\n|---|---|---|---|---|---|\n")
+	out.WriteString("![The ratios below, with their intervals and targets](ratios.svg)\n\n")
+	out.WriteString("| name | measure | found | target | met | self | |\n|---|---|---|---|---|---|---|\n")
 	for _, m := range measures {
 		r, ran := results[m.name]
 		if !ran {
@@ -65,7 +70,7 @@ func table(results map[string]outcome) string {
 		if r.Ratio != nil {
 			self = fmt.Sprintf("%.2f", r.Ratio.Self)
 		}
-		fmt.Fprintf(&out, "| %s | %s | %s | %s | %s | %s |\n", m.title, r.Value, m.target, met, self, r.Note)
+		fmt.Fprintf(&out, "| %s | %s | %s | %s | %s | %s | %s |\n", m.name, m.title, r.Value, m.target, met, self, r.Note)
 	}
 	out.WriteString("\n")
 	return out.String()
