@@ -66,7 +66,7 @@ func TestAClusterLosesANode(t *testing.T) {
 			"--routes", "nats://nats0:6222,nats://nats1:6222,nats://nats2:6222")
 	}
 	const bus = "bus: {url: \"nats://nats0:4222,nats://nats1:4222,nats://nats2:4222\"}\n"
-	w.instrument()
+	w.instrument("instrument")
 	w.gateway(frontendsName, bus+allFrontends)
 	w.gateway("drivers", bus+noFrontends+inst)
 	c := w.clients("clients")

@@ -12,7 +12,7 @@ import (
 func TestAGatewayIsRestartedAndKilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.instrument()
+	w.instrument("instrument")
 	gateway := w.gateway("gateway", allFrontends+inst)
 	c := w.clients("clients")
 	views := c.watchAll("gateway", polled, held)

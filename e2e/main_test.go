@@ -13,6 +13,11 @@ var natsImage = flag.String("nats", "", "image of NATS to use instead of one bui
 // limit bounds every wait. It is generous: only a fault reaches it.
 const limit = 60 * time.Second
 
+// heartbeatLimit is how long a driver may be silent before what it said no longer
+// counts, on a bus outside: three beats of a second that did not come, and half
+// of one.
+const heartbeatLimit = 3500 * time.Millisecond
+
 func TestMain(m *testing.M) {
 	// Ryuk is an image that would have to be pulled; sweep does its work. And
 	// where this runs in a container itself, ports are still on its own loopback.

@@ -20,7 +20,7 @@ func TestChannelAccessThroughAMappedPort(t *testing.T) {
 		t.Skip(how)
 	}
 	w := newWorld(t)
-	w.instrument()
+	w.instrument("instrument")
 	gateway := w.gateway("gateway", allFrontends+inst, publish("5064/tcp"))
 	port, err := gateway.MappedPort(t.Context(), "5064/tcp")
 	if err != nil {

@@ -60,7 +60,7 @@ func newSite(t *testing.T, instrumentArgs ...string) *site {
 	w := newWorld(t)
 	s := &site{world: w}
 	s.nats = w.nats("nats")
-	s.instrument = w.instrument(instrumentArgs...)
+	s.instrument = w.instrument("instrument", instrumentArgs...)
 	s.frontends = w.gateway(frontendsName, natsOutside+allFrontends)
 	s.drivers = w.gateway("drivers", natsOutside+noFrontends+inst)
 	s.clients = w.clients("clients")

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/testcontainers/testcontainers-go"
+
 	"github.com/polygate/gateway/e2e/client"
 )
 
@@ -19,9 +21,9 @@ type clients struct{ *box }
 
 const controlPort = "9000/tcp"
 
-func (w *world) clients(name string) *clients {
+func (w *world) clients(name string, options ...testcontainers.ContainerCustomizer) *clients {
 	w.t.Helper()
-	return &clients{w.start(name, "client", "ready", publish(controlPort))}
+	return &clients{w.start(name, "client", "ready", append(options, publish(controlPort))...)}
 }
 
 // tryPut has a client put a number. An error is about the connection.
@@ -50,6 +52,7 @@ func (c *clients) put(protocol, host, name string, value int64) client.Verdict {
 type view struct {
 	t        *testing.T
 	protocol string
+	stop     func() // ends it before the test does
 
 	mu     sync.Mutex
 	events []client.Event
@@ -82,10 +85,11 @@ func (c *clients) watch(protocol, host string, names ...string) *view {
 		}
 		v.end(fmt.Errorf("the client's box: %w", lines.Err()))
 	})
-	t.Cleanup(func() {
+	v.stop = func() {
 		cancel()
 		reading.Wait()
-	})
+	}
+	t.Cleanup(v.stop)
 	return v
 }
 

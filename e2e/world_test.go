@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -86,9 +87,9 @@ func (w *world) nats(name string, args ...string) *box {
 	return w.start(name, "nats", "Server is ready", testcontainers.WithCmd(args...))
 }
 
-func (w *world) instrument(args ...string) *box {
+func (w *world) instrument(name string, args ...string) *box {
 	w.t.Helper()
-	return w.start("instrument", "instrument", "ready", testcontainers.WithCmd(args...), publish("7001/tcp"))
+	return w.start(name, "instrument", "ready", testcontainers.WithCmd(args...), publish("7001/tcp"))
 }
 
 // gateway runs a gateway with a file.
@@ -215,4 +216,15 @@ func (b *box) ask(ctx context.Context, method, port, path string) (*http.Respons
 // awaitLog waits until the box has said something so many times.
 func awaitLog(b *box, text string, times int) error {
 	return wait.ForLog(text).WithOccurrence(times).WithPollInterval(20*time.Millisecond).WithStartupTimeout(limit).WaitUntilReady(b.w.t.Context(), b.DockerContainer)
+}
+
+// askJSON is ask for an answer in JSON, which must come.
+func (b *box) askJSON(method, port, path string, into any) {
+	b.w.t.Helper()
+	ctx, cancel := context.WithTimeout(b.w.t.Context(), 2*limit)
+	defer cancel()
+	response, err := b.ask(ctx, method, port, path)
+	b.must("asking", err)
+	defer response.Body.Close()
+	b.must("asking", json.NewDecoder(response.Body).Decode(into))
 }

@@ -76,10 +76,16 @@ func grpcSample(at int64, name, role string, s *pb.Sample) Event {
 		Severity: strings.TrimPrefix(s.GetAlarm().GetSeverity().String(), "SEVERITY_"),
 		Status:   strings.TrimPrefix(s.GetAlarm().GetStatus().String(), "STATUS_"),
 	}
-	if v, ok := s.GetValue().GetValue().(*pb.Value_Int64Value); ok {
-		value := float64(v.Int64Value)
-		shown.Value = &value
+	var value float64
+	switch v := s.GetValue().GetValue().(type) {
+	case *pb.Value_Int64Value:
+		value = float64(v.Int64Value)
+	case *pb.Value_Float64Value:
+		value = v.Float64Value
+	default:
+		return shown
 	}
+	shown.Value = &value
 	return shown
 }
 
