@@ -67,6 +67,9 @@ func TestCountersReachPythonClients(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if strings.Contains(out, "No module named") {
+				lack(t, out)
+			}
 			t.Logf("%d samples of %d counters in %v", samples, n, time.Since(began).Round(time.Millisecond))
 			if !strings.HasSuffix(strings.TrimSpace(out), "good") {
 				t.Errorf("%s says\n%s", client, out)

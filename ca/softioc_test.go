@@ -150,6 +150,13 @@ func twins() []twin {
 			records:  `record(aai, "T:Floats") { field(NELM, 3) field(FTVL, FLOAT) field(PREC, 3) field(INP, [0.1, 1e9, -2.5]) field(PINI, YES) }`,
 		},
 		{
+			desc:     gateway.Descriptor{Path: "t.names", Access: rw, Type: gateway.Type{Kind: gateway.String, MaxLength: 39, Shape: []int{4}}},
+			readback: gateway.ArrayOf([]string{"one", "two"}), setpoint: gateway.ArrayOf([]string{"one", "two"}),
+			records: `record(aao, "T:Names") { field(NELM, 4) field(FTVL, STRING) field(DOL, ["one", "two"]) field(OMSL, "closed_loop")
+				field(PINI, YES) field(FLNK, "T:Names_RBV") }
+				record(aai, "T:Names_RBV") { field(NELM, 4) field(FTVL, STRING) field(INP, ["one", "two"]) field(PINI, YES) }`,
+		},
+		{
 			desc:    gateway.Descriptor{Path: "t.never", Access: r, Type: gateway.Type{Kind: gateway.Float64, PrecisionSet: true}},
 			records: `record(ai, "T:Never") {}`,
 		},
@@ -396,6 +403,20 @@ var commands = []struct {
 	{line: "caget -d DBR_CTRL_DOUBLE T:Wave"},
 	{line: "caget -d DBR_CTRL_DOUBLE T:Wave_RBV"},
 	{line: "caget T:Wave.NELM T:Wave.NORD T:Wave.FTVL T:Wave.RTYP T:Wave.EGU T:Wave.PREC"},
+	{line: "caput -a T:Wave 3 7 8.5 9"},
+	{line: "caget T:Wave T:Wave.NORD"},
+	{line: "caput -c -a T:Wave 0"},
+	{line: "caget T:Wave T:Wave.NORD"},
+	{line: "caput -c T:Wave 4"},
+	{line: "caput -c -a T:Wave 7 1 2 3 4 5 6 7"}, // refused by the client
+	{line: "cainfo T:Names"},
+	{line: "caget T:Names T:Names.NELM T:Names.NORD T:Names.FTVL"},
+	{line: "caget -#3 T:Names"},
+	{line: "caget -d DBR_DOUBLE T:Names"},
+	{line: "caget -d DBR_TIME_STRING T:Names"},
+	{line: "caput -a T:Names 3 a bc def"},
+	{line: "caput -c T:Names alone"},
+	{line: "caget T:Names"},
 	{line: "caget T:Shorts"},
 	{line: "caget -d DBR_CHAR T:Shorts"},
 	{line: "caget -d DBR_STRING T:Shorts"},

@@ -148,7 +148,10 @@ def pvapy(check, count):
 def main():
     client, count, samples = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     check = Checker(count, samples)
-    globals()[client](check, count)
+    try:
+        globals()[client](check, count)
+    except ModuleNotFoundError as missing:
+        sys.exit(str(missing))
     code = check.verdict()
     sys.stdout.flush()
     # Some clients cannot end their threads.

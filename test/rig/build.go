@@ -13,6 +13,9 @@ import (
 // Program is the path of the built gateway. Main sets it before any test runs.
 type Program struct{ path string }
 
+// Path returns where it is, for tests that start it in a way of their own.
+func (p *Program) Path() string { return p.path }
+
 // Main builds the gateway with the race detector into a folder of its own, runs
 // the tests and removes it again. It returns the exit code for os.Exit.
 func Main(m *testing.M, program *Program) int {
