@@ -21,7 +21,7 @@ import (
 // full makes the tests of many clients as long as they are meant to be, rather
 // than as long as everybody can wait for:
 //
-//	go test ./ca -run 'ManyCircuits|PythonClients' -full -v -timeout 30m
+//	go test ./ca -run 'ManyCircuits|PythonClients|AnIOCPrints' -full -v -timeout 30m
 var full = flag.Bool("full", false, "many circuits for a minute, and 1,000 samples of 1,000 counters for each client in Python")
 
 const (

@@ -430,29 +430,43 @@ var commands = []struct {
 	{line: "caget T:Never.UDF T:Never.STAT T:Never.SEVR"},
 }
 
+// TestPrintsWhatAnIOCPrints has every second command search by name server; with
+// -full once more, the other ones.
 func TestPrintsWhatAnIOCPrints(t *testing.T) {
 	repeater(t)
-	ours, theirs, _, server := startTwins(t)
-	byNameServer := clientEnv("EPICS_CA_ADDR_LIST=", "EPICS_CA_NAME_SERVERS="+server.Addr().String())
-	for i, c := range commands {
-		words := strings.Fields(c.line)
-		program := epicsTool(t, words[0])
-		if i%2 == 1 { // every second one by name server
-			ours, byNameServer = byNameServer, ours
+	first := []int{0}
+	if *full {
+		first = []int{0, 1}
+	}
+	for _, first := range first {
+		ours, theirs, _, server := startTwins(t)
+		byNameServer := clientEnv("EPICS_CA_ADDR_LIST=", "EPICS_CA_NAME_SERVERS="+server.Addr().String())
+		for i, c := range commands {
+			env := ours
+			if i%2 == first {
+				env = byNameServer
+			}
+			compareWithIOC(t, c.line, c.deviation, env, theirs)
 		}
-		var got, want string
-		var both errgroup.Group
-		both.Go(func() (err error) { got, err = output(ours, program, words[1:]...); return })
-		both.Go(func() (err error) { want, err = output(theirs, program, words[1:]...); return })
-		if err := both.Wait(); err != nil {
-			t.Fatal(err)
-		}
-		got, want = comparable(got), comparable(want)
-		switch {
-		case got != want && c.deviation == "":
-			t.Errorf("%s prints\n%s\nand with an IOC\n%s", c.line, got, want)
-		case got == want && c.deviation != "":
-			t.Errorf("%s prints the same with an IOC, although %s", c.line, c.deviation)
-		}
+	}
+}
+
+func compareWithIOC(t *testing.T, line, deviation string, ours, theirs []string) {
+	t.Helper()
+	words := strings.Fields(line)
+	program := epicsTool(t, words[0])
+	var got, want string
+	var both errgroup.Group
+	both.Go(func() (err error) { got, err = output(ours, program, words[1:]...); return })
+	both.Go(func() (err error) { want, err = output(theirs, program, words[1:]...); return })
+	if err := both.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	got, want = comparable(got), comparable(want)
+	switch {
+	case got != want && deviation == "":
+		t.Errorf("%s prints\n%s\nand with an IOC\n%s", line, got, want)
+	case got == want && deviation != "":
+		t.Errorf("%s prints the same with an IOC, although %s", line, deviation)
 	}
 }
