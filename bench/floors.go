@@ -50,6 +50,8 @@ func runFloor(name string, args []string) error {
 		return floorGRPC(listener)
 	case channelAccess:
 		return floorCA(listener)
+	case "idle":
+		return floorIdle(listener, args[0])
 	case "line":
 		return floorLine(listener, args[0], args[1])
 	}
