@@ -33,6 +33,11 @@ type Config struct {
 
 	TLS TLS `yaml:"tls,omitempty"`
 
+	// Lease is the name of a lease in the JetStream of a NATS outside. Of the
+	// processes with the same one, one at a time talks to its instruments, and
+	// the others stand by.
+	Lease string `yaml:"lease,omitempty"`
+
 	// Listen is the address ("host:port") on which the broker within this
 	// process takes connections of others; none if it is empty.
 	Listen string `yaml:"listen,omitempty"`
@@ -69,7 +74,7 @@ func (c *Config) Validate() error {
 		for _, outside := range []struct {
 			key string
 			set bool
-		}{{"credentials", c.Credentials != ""}, {"nkey", c.NKey != ""}, {"tls", c.TLS != (TLS{})}} {
+		}{{"credentials", c.Credentials != ""}, {"nkey", c.NKey != ""}, {"tls", c.TLS != (TLS{})}, {"lease", c.Lease != ""}} {
 			if outside.set {
 				complain("%s: this is for a NATS outside: set url", outside.key)
 			}
@@ -80,6 +85,11 @@ func (c *Config) Validate() error {
 			if err := gateway.CheckSegment(segment); err != nil {
 				complain("prefix: %q: %w", gateway.Quotable(c.Prefix), err)
 			}
+		}
+	}
+	if c.Lease != "" {
+		if err := gateway.CheckSegment(c.Lease); err != nil {
+			complain("lease: %w", err)
 		}
 	}
 	identity := ""

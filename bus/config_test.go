@@ -34,6 +34,9 @@ func TestConfigIsChecked(t *testing.T) {
 		{"url and max_payload", Config{URL: "nats://a", MaxPayload: 5}, []string{"max_payload"}},
 		{"a port alone", Config{Listen: "4222"}, []string{"listen", "missing port"}},
 		{"an absurd payload", Config{MaxPayload: 1 << 30}, []string{"max_payload"}},
+		{"a lease", Config{URL: "nats://a", Lease: "oven-1"}, nil},
+		{"a lease that is no name", Config{URL: "nats://a", Lease: "a.b"}, []string{"lease: "}},
+		{"a lease in the broker within", Config{Lease: "oven"}, []string{"lease: ", "set url"}},
 		{"everything at once", Config{URL: "x", Prefix: "*", Password: "p"}, []string{"url", "prefix", "password"}},
 	}
 	for _, tt := range tests {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 
 	"github.com/polygate/gateway"
@@ -41,8 +42,8 @@ type Options struct {
 }
 
 // A Conn is this process's connection to the bus. Its methods may be called
-// from any goroutine, and none but Connect, Subscribe, Own and Close waits for
-// the server.
+// from any goroutine, and none but Connect, Connected, Subscribe, Own and Close
+// waits for the server.
 type Conn struct {
 	nc        *nats.Conn
 	subjects  subjects
@@ -62,6 +63,7 @@ type Conn struct {
 
 	mu      sync.Mutex
 	state   gateway.BusState
+	changed chan struct{}   // closed and replaced when state changes
 	link    context.Context // ends with the present connection
 	unlink  context.CancelFunc
 	inboxes map[*inbox]struct{}
@@ -83,6 +85,7 @@ func Connect(ctx context.Context, opts Options) (*Conn, error) {
 		lifetime:  lifetime,
 		hangUp:    hangUp,
 		state:     gateway.BusState{Since: time.Now().UTC(), Words: "not connected yet"},
+		changed:   make(chan struct{}),
 		inboxes:   make(map[*inbox]struct{}),
 		owners:    make(map[*ownership]struct{}),
 	}
@@ -205,6 +208,8 @@ func (c *Conn) disconnected(err error) {
 func (c *Conn) change(state gateway.BusState) {
 	c.mu.Lock()
 	c.state = state
+	close(c.changed)
+	c.changed = make(chan struct{})
 	inboxes := make([]*inbox, 0, len(c.inboxes))
 	for in := range c.inboxes {
 		inboxes = append(inboxes, in)
@@ -246,6 +251,29 @@ func (c *Conn) BusState() gateway.BusState {
 	defer c.mu.Unlock()
 	return c.state
 }
+
+// Connected waits until the bus is there and returns a context that ends when
+// this connection does. The error is that of ctx, or ErrClosed.
+func (c *Conn) Connected(ctx context.Context) (link context.Context, err error) {
+	for {
+		c.mu.Lock()
+		link, up, changed := c.link, c.state.Connected, c.changed
+		c.mu.Unlock()
+		if up && link.Err() == nil {
+			return link, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-c.lifetime.Done():
+			return nil, ErrClosed
+		}
+	}
+}
+
+// JetStream is what the server keeps for us, if it keeps anything.
+func (c *Conn) JetStream() (jetstream.JetStream, error) { return jetstream.New(c.nc) }
 
 // register makes in get all later states, and the present one first.
 func (c *Conn) register(in *inbox) {

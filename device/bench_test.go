@@ -55,7 +55,7 @@ func working(b *testing.B, n int) *worker {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := s.begin(func() {}, func() {}); err != nil {
+	if _, err := s.begin(0, func() {}, func() {}); err != nil {
 		b.Fatal(err)
 	}
 	s.quiet.reset(len(s.polls))

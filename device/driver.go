@@ -148,6 +148,18 @@ type Bus interface {
 	Own(owner gateway.Owner, h Handler) (release func(), err error)
 }
 
+// A Lease is the right to talk to a device, which one process at a time has.
+// Terms order what owners say where there is none; the lease orders what they do.
+type Lease interface {
+	// Await waits until this process holds the lease. Held ends when it does
+	// not any more, with the reason as its cause. Nobody who held it before
+	// had a term as high. The error is that of ctx.
+	Await(ctx context.Context) (held context.Context, term uint64, err error)
+	// Check returns until when something may be said to the device, or why
+	// it may not. It knows that before held has ended, and does not wait.
+	Check() (until time.Time, err error)
+}
+
 // A Handler is what an owner does when the bus calls. Its methods must return
 // quickly: they queue work and do not run exchanges. They may call the Bus, so
 // it must not hold a lock during the call that these calls need.

@@ -187,10 +187,10 @@ func (s *Supervisor) announceLocked() {
 }
 
 // leave says that this owner will not speak again, if it was one to the end.
-func (s *Supervisor) leave() {
+func (s *Supervisor) leave(words string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.connected, s.since, s.words = false, s.opts.Now().Round(0), "driver stopped"
+	s.connected, s.since, s.words = false, s.opts.Now().Round(0), words
 	s.stale = nil
 	if s.speaksLocked() {
 		state := s.stateLocked()

@@ -11,6 +11,7 @@ type Stats struct {
 	Name      string
 	Owner     gateway.Owner
 	StoodDown bool // another owner has taken over
+	Standby   bool // another process holds the lease
 	Connected bool
 	Since     time.Time // of the last change of Connected
 	Words     string
@@ -46,7 +47,7 @@ func (s *Supervisor) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stats := Stats{
-		Name: s.name, Owner: s.owner, StoodDown: s.phase == phaseStoodDown,
+		Name: s.name, Owner: s.owner, StoodDown: s.phase == phaseStoodDown, Standby: s.standby,
 		Connected: s.connected, Since: s.since, Words: s.words, Stale: len(s.stale),
 		Polls:    make([]PollStats, len(s.polls)),
 		Connects: s.counts.connects, Losses: s.counts.losses, Unsent: s.counts.unsent,

@@ -29,6 +29,8 @@ type Options struct {
 	// MaxQueued is the largest number of puts that wait; 0 means
 	// DefaultMaxQueued and one more for each attribute.
 	MaxQueued int
+	// Lease is what must be held to own the device; nil means that nothing must.
+	Lease Lease
 	// Reclaim is how long a rival must have been silent before a supervisor
 	// that stood down takes the device again; 0 means that it stays down.
 	Reclaim time.Duration
@@ -88,6 +90,7 @@ type Supervisor struct {
 
 	mu       sync.Mutex
 	phase    phase
+	standby  bool // waiting for the lease
 	owner    gateway.Owner
 	began    time.Time // this ownership; its monotonic clock is the owner's
 	lastTerm uint64    // the highest term seen, of any owner
@@ -165,10 +168,15 @@ func (s *Supervisor) Name() string { return s.name }
 // refuses the ownership for good, or that Serve is running already.
 //
 // If another owner with a higher term speaks, the driver is closed and Serve
-// waits until ctx ends, or for the time that Options.Reclaim says.
+// waits until ctx ends, or for the time that Options.Reclaim says. With a lease
+// it waits for that first, and again when it is lost.
 func (s *Supervisor) Serve(ctx context.Context) error {
 	for {
-		again, err := s.serveOnce(ctx)
+		held, term, err := s.awaitLease(ctx)
+		if err != nil {
+			return nil //nolint:nilerr // ctx has ended.
+		}
+		again, err := s.serveOnce(ctx, held, term)
 		if err != nil {
 			return fmt.Errorf("device %q: %w", s.name, err)
 		}
@@ -179,22 +187,23 @@ func (s *Supervisor) Serve(ctx context.Context) error {
 }
 
 // serveOnce is one ownership, from its announcement to its end. It returns true
-// if the device may be claimed again.
-func (s *Supervisor) serveOnce(ctx context.Context) (again bool, err error) {
+// if the device may be claimed again. Held is the lease.
+func (s *Supervisor) serveOnce(ctx, held context.Context, term uint64) (again bool, err error) {
 	runCtx, cancelRun := context.WithCancel(ctx)
 	defer cancelRun()
 	// A put outlives ctx for as long as the drain allows.
 	putCtx, cancelPuts := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelPuts()
 
-	owner, err := s.begin(cancelRun, cancelPuts)
+	owner, err := s.begin(term, cancelRun, cancelPuts)
 	if err != nil {
 		return false, err
 	}
 	defer s.finish()
-	release, err := s.own(ctx, owner)
+	defer context.AfterFunc(held, func() { s.loseLease(owner, context.Cause(held)) })()
+	release, err := s.own(runCtx, owner)
 	if release == nil {
-		return false, err
+		return held.Err() != nil, err
 	}
 	defer release()
 	s.announceFirst()
@@ -204,16 +213,21 @@ func (s *Supervisor) serveOnce(ctx context.Context) (again bool, err error) {
 	keeper.Go(func() { s.keep(ctx, stopKeeper) })
 	s.work(runCtx, putCtx)
 
-	reclaimed := s.waitStoodDown(ctx)
+	again = held.Err() != nil || s.waitStoodDown(ctx)
 	close(stopKeeper)
 	keeper.Wait()
 	s.stopPuts() // the keeper may have been told to stop before it could
-	s.leave()
-	return reclaimed, nil
+	words := "driver stopped"
+	if held.Err() != nil {
+		words += ": " + context.Cause(held).Error()
+	}
+	s.leave(words)
+	return again, nil
 }
 
-// begin draws a new instance and term and numbers the samples accordingly.
-func (s *Supervisor) begin(cancelRun, cancelPuts context.CancelFunc) (gateway.Owner, error) {
+// begin draws a new instance and a term, of at least what is given, and numbers
+// the samples accordingly.
+func (s *Supervisor) begin(term uint64, cancelRun, cancelPuts context.CancelFunc) (gateway.Owner, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.phase != phaseIdle {
@@ -221,7 +235,7 @@ func (s *Supervisor) begin(cancelRun, cancelPuts context.CancelFunc) (gateway.Ow
 	}
 	now := s.opts.Now()
 	start := uint64(max(now.UnixMicro(), 1))
-	s.lastTerm = max(start, s.lastTerm+1)
+	s.lastTerm = max(start, s.lastTerm+1, term)
 	s.owner = gateway.Owner{Device: s.name, Instance: newInstance(), Term: s.lastTerm}
 	s.began = time.Now()
 	s.phase = phaseServing

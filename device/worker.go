@@ -60,6 +60,9 @@ func (w *worker) session(ctx context.Context) error {
 	w.mu.Unlock()
 	defer w.close(out)
 
+	if err := w.mayTalk(); err != nil {
+		return err
+	}
 	if err := w.connect(ctx, out); err != nil {
 		return err
 	}
@@ -80,6 +83,9 @@ func (w *worker) exchange(ctx context.Context) error {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for ctx.Err() == nil {
+		if err := w.mayTalk(); err != nil {
+			return err
+		}
 		poll, at, polled := w.schedule.next()
 		missed := polled && time.Since(at) >= w.schedule.periods[poll]
 		put, err := w.nextPut(missed && w.afterPut)

@@ -223,12 +223,12 @@ func (f *file) site(planned plannedDevice, line *link.Line, together *lines, log
 const unusedAfter = 3 * time.Second
 
 // line makes the line of a link, which opens nothing; nil for a device without.
-func (f *file) line(name string) *link.Line {
+func (f *file) line(name string, options ...link.Option) *link.Line {
 	opener, ok := f.links[name]
 	if !ok {
 		return nil
 	}
-	options := []link.Option{link.OnlyWhileUsed(unusedAfter)}
+	options = append(slices.Clip(options), link.OnlyWhileUsed(unusedAfter))
 	if g := f.greetings[name]; g != nil {
 		options = append(options, link.AwaitGreeting(*g))
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/bus"
 	"github.com/polygate/gateway/bus/embedded"
+	"github.com/polygate/gateway/bus/lease"
 	"github.com/polygate/gateway/device"
 	"github.com/polygate/gateway/device/link"
 	"github.com/polygate/gateway/hub"
@@ -32,7 +34,8 @@ const reclaimAfter = 5 * time.Second
 type process struct {
 	log       zerolog.Logger
 	bus       *busPart
-	hub       *hub.Hub // nil in a process without frontends
+	hub       *hub.Hub     // nil in a process without frontends
+	lease     *lease.Lease // nil if none is asked for
 	lines     []*link.Line
 	devices   []*device.Supervisor
 	frontends []namedFrontend
@@ -79,11 +82,19 @@ func (p *process) buildDevices(f *file) error {
 	if shared(f.bus) {
 		options.Heartbeat = heartbeat
 	}
+	var guards []link.Option
+	if f.bus.Lease != "" && len(f.devices) > 0 {
+		p.lease = lease.New(func() *bus.Conn { return p.bus.conn }, lease.Options{
+			Prefix: cmp.Or(f.bus.Prefix, bus.DefaultPrefix), Name: f.bus.Lease, Log: component(p.log, "lease"),
+		})
+		options.Lease = p.lease
+		guards = append(guards, link.Guarded(p.lease.Check))
+	}
 	built, together := map[string]*link.Line{}, &lines{}
 	for _, planned := range f.devices {
 		line := built[planned.link]
 		if line == nil && planned.link != "" {
-			line = f.line(planned.link)
+			line = f.line(planned.link, guards...)
 			built[planned.link] = line
 			p.lines = append(p.lines, line)
 		}
@@ -101,7 +112,8 @@ func (p *process) buildDevices(f *file) error {
 }
 
 // groups is the order of start; its reverse is the order of stop: frontends,
-// drivers, lines, hub, bus and broker. The operations listener comes first and
+// drivers, lines, lease, hub, bus and broker. Nobody talks to an instrument any
+// more when the lease is given back. The operations listener comes first and
 // goes last, so that probes are answered throughout.
 func (p *process) groups() []app.Group {
 	var groups []app.Group
@@ -111,6 +123,9 @@ func (p *process) groups() []app.Group {
 	groups = append(groups, app.Group{Parts: []app.Named{{Name: "bus", Part: p.bus}}})
 	if p.hub != nil {
 		groups = append(groups, app.Group{Parts: []app.Named{{Name: "hub", Part: serving{p.hub.Serve}}}})
+	}
+	if p.lease != nil {
+		groups = append(groups, app.Group{Parts: []app.Named{{Name: "lease", Part: p.lease}}})
 	}
 	var lines, devices, frontends app.Group
 	for _, line := range p.lines {

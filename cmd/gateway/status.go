@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/polygate/gateway/bus/lease"
 	"github.com/polygate/gateway/device"
 	"github.com/polygate/gateway/device/link"
 	"github.com/polygate/gateway/internal/ops"
@@ -36,11 +37,30 @@ func (p *process) conditions() []ops.Condition {
 	}
 	bus := p.bus.conn.BusState()
 	conditions := []ops.Condition{{Name: "bus", OK: bus.Connected, Words: bus.Words}}
+	if p.lease != nil {
+		conditions = append(conditions, leaseCondition(p.lease.Status()))
+	}
 	for _, d := range p.devices {
 		stats := d.Stats()
-		conditions = append(conditions, ops.Condition{Name: "device " + d.Name(), OK: stats.Connected, Degraded: true, Words: stats.Words})
+		conditions = append(conditions, ops.Condition{
+			Name: "device " + d.Name(), OK: stats.Connected || stats.Standby, Degraded: true, Words: stats.Words,
+		})
 	}
 	return conditions
+}
+
+// leaseCondition: to stand by is as good as to hold the lease.
+func leaseCondition(s lease.Status) ops.Condition {
+	c := ops.Condition{Name: "lease " + s.Name, OK: s.Fault == "", Words: s.Fault}
+	switch {
+	case s.Held:
+		c.OK, c.Words = true, "held by this process"
+	case s.Fault == "" && s.Holder != "":
+		c.Words = "standing by: held by " + s.Holder
+	case s.Fault == "":
+		c.Words = "standing by"
+	}
+	return c
 }
 
 func (p *process) status() map[string]any {
@@ -50,6 +70,9 @@ func (p *process) status() map[string]any {
 	}
 	if p.hub != nil {
 		status["hub"] = map[string]any{"counters": p.hub.Stats(), "clients": p.hub.Clients()}
+	}
+	if p.lease != nil {
+		status["lease"] = p.lease.Status()
 	}
 	devices := map[string]any{}
 	for _, d := range p.devices {
@@ -86,7 +109,7 @@ func deviceStatus(s device.Stats) any {
 		}
 	}
 	return map[string]any{
-		"owner": s.Owner.Instance, "term": s.Owner.Term, "stood_down": s.StoodDown,
+		"owner": s.Owner.Instance, "term": s.Owner.Term, "stood_down": s.StoodDown, "standby": s.Standby,
 		"connected": s.Connected, "since": s.Since, "words": s.Words, "stale": s.Stale,
 		"connects": s.Connects, "losses": s.Losses, "queued_puts": s.Queued, "unsent": s.Unsent,
 		"errors": errors, "puts": puts, "polls": polls,
@@ -141,6 +164,12 @@ func (p *process) families() []ops.Family {
 			Read: p.busValue(func(e emit) { e(float64(p.bus.conn.Stats().Reconnects)) }),
 		},
 	}
+	if p.lease != nil {
+		families = append(families, ops.Family{
+			Name: "polygate_lease_held", Help: "Whether this process holds the lease of its instruments.",
+			Read: ops.Value(func() float64 { return truth(p.lease.Status().Held) }),
+		})
+	}
 	return append(append(append(families, p.hubFamilies()...), p.deviceFamilies()...), p.linkFamilies()...)
 }
 
@@ -187,11 +216,14 @@ func (p *process) hubFamilies() []ops.Family {
 	}
 }
 
+// deviceFamilies leave out devices that another process has the lease of: it tells of them.
 func (p *process) deviceFamilies() []ops.Family {
 	each := func(read func(s device.Stats, e emit)) func(emit) {
 		return func(e emit) {
 			for _, d := range p.devices {
-				read(d.Stats(), e)
+				if stats := d.Stats(); !stats.Standby {
+					read(stats, e)
+				}
 			}
 		}
 	}

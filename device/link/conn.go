@@ -105,7 +105,11 @@ func (c *Conn) Write(p []byte) (int, error) {
 	if c.ctx.Err() != nil || c.over.Load() { // Never late, and never into another exchange.
 		return 0, c.overError("writing")
 	}
-	if err := c.sess.port.SetWriteDeadline(time.Now().Add(writeLimit)); err != nil {
+	until, err := c.line.allowed(time.Now().Add(writeLimit))
+	if err == nil {
+		err = c.sess.port.SetWriteDeadline(until)
+	}
+	if err != nil {
 		return 0, c.failed("writing", err)
 	}
 	if c.over.Load() {
@@ -174,6 +178,9 @@ func (c *Conn) Break(d time.Duration) error {
 	b, ok := c.sess.port.(breaker)
 	if !ok {
 		return fmt.Errorf("%s: a break cannot be sent on %s", c.line.name, c.line.opener)
+	}
+	if _, err := c.line.allowed(time.Time{}); err != nil {
+		return c.failed("sending a break", err)
 	}
 	if err := b.Break(c.ctx, d); err != nil {
 		return fmt.Errorf("%s: sending a break: %w", c.line.name, err)

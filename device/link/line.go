@@ -36,6 +36,7 @@ type Line struct {
 	retry   backoff
 	linger  time.Duration // how long the port stays open without users; 0 is for ever
 	greets  *Greeting     // what is waited for after opening, or nil
+	guard   Guard         // who says whether the port may be used, or nil
 	used    chan struct{} // tells Serve that there is a user; holds one token
 	unused  *time.Timer   // closes the port; guarded by notify
 	traces  atomic.Pointer[[]*Trace]
@@ -185,6 +186,11 @@ func (l *Line) useChanged() {
 		}
 		return
 	}
+	if _, err := l.allowed(time.Time{}); err != nil {
+		// Whoever is allowed to use the port may be waiting for it.
+		l.unused = time.AfterFunc(0, l.closeUnused)
+		return
+	}
 	l.unused = time.AfterFunc(l.linger, l.closeUnused)
 }
 
@@ -227,7 +233,7 @@ func (l *Line) open(ctx context.Context) (*session, error) {
 	l.notify.Lock()
 	l.useChanged() // The last user may have gone, and its time run out, just before this.
 	l.notify.Unlock()
-	port, err := l.opener.Open(ctx)
+	port, err := l.openAllowed(ctx)
 	if err == nil {
 		if err = l.greeted(ctx, port); err != nil {
 			port.Close()
@@ -361,6 +367,7 @@ func (l *Line) fail(s *session, err error) {
 	s.err, l.cause = err, err
 	l.sess = nil
 	l.mu.Unlock()
+	l.discardIfForbidden(s.port)
 	// The reason is known before anybody sees the loss.
 	l.refuse(fmt.Errorf("%s: %w: %w", l.name, ErrNotOpen, err))
 	s.port.Close()

@@ -67,6 +67,8 @@ var (
 	ErrLost = errors.New("line was lost")
 	// ErrClosed says that the line's Serve has ended, or is about to.
 	ErrClosed = errors.New("line is closed")
+	// errForbidden ends a session when the guard refuses.
+	errForbidden = errors.New("not ours to use")
 	// errUnused ends a session that nobody needs.
 	errUnused = errors.New("not in use")
 	// ErrTimeout says that a deadline passed; the line is still up.

@@ -28,6 +28,7 @@ var rules = []rule{
 	{"proto/...", []string{""}, "converts between the nouns and the wire"},
 	{"bus", []string{"", "proto/..."}, "carries the nouns; neither hub nor device"},
 	{"bus/embedded", nil, "a broker in this process; knows nothing of what it carries"},
+	{"bus/lease", []string{"bus"}, "a record on the bus's connection; knows nothing of what is guarded"},
 	{"bus/bustest", []string{"bus", "bus/embedded"}, "a private bus for tests"},
 	{"hub", []string{""}, "declares the bus that it needs; never sees NATS or a driver"},
 	{"hub/hubtest", []string{""}, "a scripted bus and devices, for tests"},

@@ -34,7 +34,7 @@ type Gateway struct {
 func (p *Program) Start(t testing.TB, name, file string) *Gateway {
 	t.Helper()
 	g := p.Launch(t, name, file)
-	g.await("is running\"")
+	g.AwaitLog("is running\"")
 	g.base = g.log.where("rest")
 	return g
 }
@@ -134,8 +134,19 @@ func (g *Gateway) Stop() {
 	}
 }
 
-// await waits until the program has logged a text.
-func (g *Gateway) await(text string) {
+// ExitCode waits until the program has ended by itself.
+func (g *Gateway) ExitCode() int {
+	g.t.Helper()
+	select {
+	case <-g.ended:
+	case <-time.After(Limit):
+		g.t.Fatalf("%s does not end", g.name)
+	}
+	return g.cmd.ProcessState.ExitCode()
+}
+
+// AwaitLog waits until the program has logged a text.
+func (g *Gateway) AwaitLog(text string) {
 	g.t.Helper()
 	limit := time.After(Limit)
 	for {
