@@ -29,7 +29,10 @@ type Config struct {
 	NKey        string `yaml:"nkey,omitempty"`
 	User        string `yaml:"user,omitempty"`
 	Password    string `yaml:"password,omitempty"`
-	Token       string `yaml:"token,omitempty"`
+	// PasswordFile holds the password for a NATS outside; it is read at each
+	// connect.
+	PasswordFile string `yaml:"password_file,omitempty"`
+	Token        string `yaml:"token,omitempty"`
 
 	TLS TLS `yaml:"tls,omitempty"`
 
@@ -74,7 +77,7 @@ func (c *Config) Validate() error {
 		for _, outside := range []struct {
 			key string
 			set bool
-		}{{"credentials", c.Credentials != ""}, {"nkey", c.NKey != ""}, {"tls", c.TLS != (TLS{})}, {"lease", c.Lease != ""}} {
+		}{{"credentials", c.Credentials != ""}, {"nkey", c.NKey != ""}, {"password_file", c.PasswordFile != ""}, {"tls", c.TLS != (TLS{})}, {"lease", c.Lease != ""}} {
 			if outside.set {
 				complain("%s: this is for a NATS outside: set url", outside.key)
 			}
@@ -106,6 +109,9 @@ func (c *Config) Validate() error {
 	}
 	if c.Password != "" && c.User == "" {
 		complain("password: there is no user")
+	}
+	if c.PasswordFile != "" && (c.User == "" || c.Password != "") {
+		complain("password_file: it goes with user, in place of password")
 	}
 	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
 		complain("tls: cert and key go together")
@@ -156,12 +162,26 @@ func (c *Config) identity() ([]nats.Option, error) {
 			return nil, fmt.Errorf("nkey: %w", err)
 		}
 		return []nats.Option{option}, nil
+	case c.PasswordFile != "":
+		if _, err := c.readPassword(); err != nil {
+			return nil, fmt.Errorf("password_file: %w", err)
+		}
+		return []nats.Option{nats.UserInfoHandler(func() (user, password string) {
+			password, _ = c.readPassword() // the server tells that an empty one is wrong
+			return c.User, password
+		})}, nil
 	case c.User != "":
 		return []nats.Option{nats.UserInfo(c.User, c.Password)}, nil
 	case c.Token != "":
 		return []nats.Option{nats.Token(c.Token)}, nil
 	}
 	return nil, nil
+}
+
+// readPassword returns the text of the file, without the end of its line.
+func (c *Config) readPassword() (string, error) {
+	text, err := os.ReadFile(c.PasswordFile)
+	return strings.TrimRight(string(text), "\r\n"), err
 }
 
 func (t *TLS) options() []nats.Option {

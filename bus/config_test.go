@@ -34,6 +34,9 @@ func TestConfigIsChecked(t *testing.T) {
 		{"url and max_payload", Config{URL: "nats://a", MaxPayload: 5}, []string{"max_payload"}},
 		{"a port alone", Config{Listen: "4222"}, []string{"listen", "missing port"}},
 		{"an absurd payload", Config{MaxPayload: 1 << 30}, []string{"max_payload"}},
+		{"password in a file", Config{URL: "nats://a", User: "u", PasswordFile: "f"}, nil},
+		{"password twice", Config{URL: "nats://a", User: "u", Password: "p", PasswordFile: "f"}, []string{"password_file: "}},
+		{"file without a user", Config{URL: "nats://a", PasswordFile: "f"}, []string{"password_file: ", "user"}},
 		{"a lease", Config{URL: "nats://a", Lease: "oven-1"}, nil},
 		{"a lease that is no name", Config{URL: "nats://a", Lease: "a.b"}, []string{"lease: "}},
 		{"a lease in the broker within", Config{Lease: "oven"}, []string{"lease: ", "set url"}},
@@ -66,6 +69,7 @@ func TestOptionsThatCanNeverWorkAreErrors(t *testing.T) {
 	for name, c := range map[string]Config{
 		"nowhere":     {},
 		"credentials": {URL: "nats://127.0.0.1:1", Credentials: missing},
+		"password":    {URL: "nats://127.0.0.1:1", User: "u", PasswordFile: missing},
 		"nkey":        {URL: "nats://127.0.0.1:1", NKey: missing},
 		"ca":          {URL: "tls://127.0.0.1:1", TLS: TLS{CA: missing}},
 		"cert":        {URL: "tls://127.0.0.1:1", TLS: TLS{Cert: missing, Key: missing}},

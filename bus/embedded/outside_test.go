@@ -71,6 +71,12 @@ func TestIdentities(t *testing.T) {
 			bus.Config{User: "anna", Password: "guess"},
 		},
 		{
+			"password in a file",
+			server.Options{Username: "anna", Password: "secret"},
+			bus.Config{User: "anna", PasswordFile: "testdata/password"},
+			bus.Config{User: "anna", PasswordFile: "testdata/user.id"},
+		},
+		{
 			"token",
 			server.Options{Authorization: "secret"},
 			bus.Config{Token: "secret"},

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write what is rendered to testdata")
 
-var examples = []string{"demo", "serial", "site", "split"}
+var examples = []string{"demo", "serial", "site", "split", "standby"}
 
 func TestLint(t *testing.T) {
 	h := newHelm(t)
@@ -37,8 +37,11 @@ func TestManifests(t *testing.T) {
 	for _, name := range examples {
 		t.Run(name, func(t *testing.T) {
 			args := []string{example(name)}
-			if name == "serial" { // but for the pod it is as demo
+			switch name { // as another, but for these
+			case "serial":
 				args = append(args, "--show-only", "templates/deployment.yaml")
+			case "standby":
+				args = append(args, "--show-only", "templates/config.yaml", "--show-only", "templates/deployment.yaml", "--show-only", "templates/nats.yaml")
 			}
 			rendered := h.with(t).mustRender(args...)
 			manifests(t, rendered)
@@ -124,6 +127,11 @@ func TestRenderedFilesPassTheCheck(t *testing.T) {
 		{"split", []string{example("split"), example("demo")}, "", map[string]string{"drivers.yaml": "1 links, 2 devices, 0 frontends", "frontends.yaml": "0 links, 0 devices, 4 frontends"}},
 		{"serial", []string{example("serial")}, "", map[string]string{"gateway.yaml": "1 links, 1 devices, 4 frontends"}},
 		{"site", []string{example("site")}, "", map[string]string{"drivers.yaml": "0 links, 0 devices, 0 frontends", "frontends.yaml": "0 links, 0 devices, 4 frontends"}},
+		{"standby", []string{example("standby"), example("demo")}, "", map[string]string{"drivers.yaml": "1 links, 2 devices, 0 frontends", "frontends.yaml": "0 links, 0 devices, 4 frontends"}},
+		{
+			"secrets of NATS", nil, "nats: {mode: external, url: tls://n:4222, user: anna, passwordSecret: {name: a}, tlsSecret: {name: b, clientCertificate: true}}",
+			map[string]string{"gateway.yaml": "0 links, 0 devices, 4 frontends"},
+		},
 		{"settings", nil, "frontends: {rest: {settings: {max_body: 1000000, origins: ['*']}}, ca: {settings: {circuits: 10}, expose: loadBalancer, advertise: '192.0.2.1:5064'}}", map[string]string{"gateway.yaml": "0 links, 0 devices, 4 frontends"}},
 	}
 	h := newHelm(t)
@@ -192,6 +200,23 @@ func TestOPS07OwnersOfPortsAreNeverTwo(t *testing.T) {
 		spec := object(t, h.mustRender(args...), "Deployment", name)["spec"].(map[string]any)
 		if strategy := spec["strategy"].(map[string]any)["type"]; strategy != "Recreate" || spec["replicas"] != 1 {
 			t.Errorf("%s: got %v replicas and %v", name, spec["replicas"], strategy)
+		}
+	}
+}
+
+// Whoever sees the manifests of a release must not see the secrets.
+func TestSecretsAreMountedAndNeverRendered(t *testing.T) {
+	h := newHelm(t)
+	rendered := h.mustRender(file(t, "nats: {mode: external, url: tls://n:4222, user: anna, passwordSecret: {name: a, key: pw}, tlsSecret: {name: b, clientCertificate: true}}"))
+	config := files(t, rendered, "lab-polygate")["gateway.yaml"]
+	for _, want := range []string{"user: anna", "password_file: /etc/nats/password/pw", "ca: /etc/nats/tls/ca.crt", "cert: /etc/nats/tls/tls.crt", "key: /etc/nats/tls/tls.key"} {
+		if !strings.Contains(config, want) {
+			t.Errorf("got %s, want %s", config, want)
+		}
+	}
+	for _, want := range []string{"secret: {secretName: a}", "secret: {secretName: b}", "mountPath: /etc/nats/password", "mountPath: /etc/nats/tls"} {
+		if !strings.Contains(rendered, want) {
+			t.Errorf("there is no %s", want)
 		}
 	}
 }

@@ -25,7 +25,12 @@ func TestBadValuesAreRefusedByName(t *testing.T) {
 		{"no IPv4 address", "frontends: {ca: {expose: loadBalancer, advertise: gateway.example.org}}", "at '/frontends/ca/advertise'"},
 		{"host without a name", "ingress: {enabled: true, hosts: [{path: /}]}", "at '/ingress/hosts/0'"},
 
-		{"two owners of a port", "driverPod: {replicas: 2}", "driverPod.replicas: 2 pods would talk to one instrument"},
+		{"two owners of a port", "driverPod: {replicas: 2}", "driverPod.lease: 2 pods (driverPod.replicas) would talk to one instrument"},
+		{"lease in one pod", "driverPod: {replicas: 2, lease: true}", "driverPod.lease: it is kept in a NATS that all pods reach"},
+		{"owners on nodes without the port", "driverPod: {replicas: 2, lease: true}\nnats: {mode: chart}\nserial: {access: hostPath}", "driverPod.nodeSelector: with serial.access: hostPath"},
+		{"user without a password", "nats: {mode: external, url: nats://n:4222, user: anna}", "nats.user: it and nats.passwordSecret go together"},
+		{"user and nkey", "nats: {mode: external, url: nats://n:4222, user: anna, passwordSecret: {name: x}, nkeySecret: {name: seed}}", "nats.passwordSecret: nats.nkeySecret is set, too"},
+		{"client certificate from nowhere", "nats: {mode: external, url: tls://n:4222, tlsSecret: {clientCertificate: true}}", "nats.tlsSecret.clientCertificate: it is in nats.tlsSecret"},
 		{"no owner of a port", "driverPod: {replicas: 0}", "driverPod.replicas: it has to be 1"},
 		{"split without a bus", "mode: split", "nats.mode: embedded is within one pod"},
 		{"external without an address", "nats: {mode: external}", "nats.url: nats.mode: external needs it"},

@@ -7,36 +7,52 @@ comes first, so that the lines that the check names are those of the user's file
 {{- if eq .Values.mode "allInOne" }}
 gateway.yaml: |
   {{- include "polygate.instruments" . | nindent 2 }}
-  {{- include "polygate.commonFile" . | nindent 2 }}
+  {{- include "polygate.commonFile" (dict "root" . "drives" true) | nindent 2 }}
   {{- include "polygate.frontendsFile" . | nindent 2 }}
 {{- else }}
 {{- if .Values.driverPod.enabled }}
 drivers.yaml: |
   {{- include "polygate.instruments" . | nindent 2 }}
-  {{- include "polygate.commonFile" . | nindent 2 }}
+  {{- include "polygate.commonFile" (dict "root" . "drives" true) | nindent 2 }}
   frontends: {}
 {{- end }}
 {{- if .Values.frontendPods.enabled }}
 frontends.yaml: |
-  {{- include "polygate.commonFile" . | nindent 2 }}
+  {{- include "polygate.commonFile" (dict "root" . "drives" false) | nindent 2 }}
   {{- include "polygate.frontendsFile" . | nindent 2 }}
 {{- end }}
 {{- end }}
 {{- end }}
 
+{{- /* The operations listener, and the bus. Called with a dict: root, and drives: whether instruments are owned. */ -}}
 {{- define "polygate.commonFile" -}}
 ops: {listen: "0.0.0.0:9464"}
 {{- $bus := dict }}
-{{- with .Values.nats }}
+{{- if and .drives .root.Values.driverPod.lease }}
+{{- /* Releases of the same name in other namespaces may share the NATS. */ -}}
+{{- $_ := set $bus "lease" (printf "%s-%s" .root.Release.Namespace (include "polygate.fullname" .root)) }}
+{{- end }}
+{{- with .root.Values.nats }}
 {{- if eq .mode "chart" }}
-{{- $_ := set $bus "url" (printf "nats://%s-nats:4222" (include "polygate.fullname" $)) }}
+{{- $_ := set $bus "url" (printf "nats://%s-nats:4222" (include "polygate.fullname" $.root)) }}
 {{- else if eq .mode "external" }}
 {{- $_ := set $bus "url" .url }}
 {{- end }}
 {{- with .prefix }}{{ $_ := set $bus "prefix" . }}{{ end }}
 {{- if .credentialsSecret.name }}{{ $_ := set $bus "credentials" (printf "/etc/nats/credentials/%s" .credentialsSecret.key) }}{{ end }}
 {{- if .nkeySecret.name }}{{ $_ := set $bus "nkey" (printf "/etc/nats/nkey/%s" .nkeySecret.key) }}{{ end }}
-{{- if .tlsSecret.name }}{{ $_ := set $bus "tls" (dict "ca" "/etc/nats/tls/ca.crt") }}{{ end }}
+{{- if .passwordSecret.name }}
+{{- $_ := set $bus "user" .user }}
+{{- $_ := set $bus "password_file" (printf "/etc/nats/password/%s" .passwordSecret.key) }}
+{{- end }}
+{{- if .tlsSecret.name }}
+{{- $tls := dict "ca" "/etc/nats/tls/ca.crt" }}
+{{- if .tlsSecret.clientCertificate }}
+{{- $_ := set $tls "cert" "/etc/nats/tls/tls.crt" }}
+{{- $_ := set $tls "key" "/etc/nats/tls/tls.key" }}
+{{- end }}
+{{- $_ := set $bus "tls" $tls }}
+{{- end }}
 {{- end }}
 {{- with $bus }}
 bus:

@@ -102,7 +102,7 @@ spec:
         {{- if eq $serial "hostPath" }}
         - {name: dev, mountPath: /dev}
         {{- end }}
-        {{- range $name, $secret := dict "credentials" $v.nats.credentialsSecret "nkey" $v.nats.nkeySecret "tls" $v.nats.tlsSecret }}
+        {{- range $name, $secret := dict "credentials" $v.nats.credentialsSecret "nkey" $v.nats.nkeySecret "password" $v.nats.passwordSecret "tls" $v.nats.tlsSecret }}
         {{- if $secret.name }}
         - {name: nats-{{ $name }}, mountPath: /etc/nats/{{ $name }}, readOnly: true}
         {{- end }}
@@ -114,7 +114,7 @@ spec:
     - name: dev
       hostPath: {path: /dev, type: Directory}
     {{- end }}
-    {{- range $name, $secret := dict "credentials" $v.nats.credentialsSecret "nkey" $v.nats.nkeySecret "tls" $v.nats.tlsSecret }}
+    {{- range $name, $secret := dict "credentials" $v.nats.credentialsSecret "nkey" $v.nats.nkeySecret "password" $v.nats.passwordSecret "tls" $v.nats.tlsSecret }}
     {{- if $secret.name }}
     - name: nats-{{ $name }}
       secret: {secretName: {{ $secret.name }}}

@@ -2,7 +2,15 @@
 {{- define "polygate.validate" -}}
 {{- $v := .Values }}
 {{- if gt (int $v.driverPod.replicas) 1 }}
-{{- fail (printf "driverPod.replicas: %d pods would talk to one instrument at the same time; it has to be 1. Clients are served by many with mode: split and frontendPods.replicas" (int $v.driverPod.replicas)) }}
+{{- if not $v.driverPod.lease }}
+{{- fail (printf "driverPod.lease: %d pods (driverPod.replicas) would talk to one instrument at the same time; with true one does, and the others stand by. Clients are served by many with mode: split and frontendPods.replicas" (int $v.driverPod.replicas)) }}
+{{- end }}
+{{- if and (eq $v.serial.access "hostPath") (not $v.driverPod.nodeSelector) }}
+{{- fail "driverPod.nodeSelector: with serial.access: hostPath all of driverPod.replicas have to be on the node that has the port" }}
+{{- end }}
+{{- end }}
+{{- if and $v.driverPod.lease (eq $v.nats.mode "embedded") }}
+{{- fail "driverPod.lease: it is kept in a NATS that all pods reach, and nats.mode: embedded is within one; nats.mode has to be chart or external" }}
 {{- end }}
 {{- if lt (int $v.driverPod.replicas) 1 }}
 {{- fail "driverPod.replicas: it has to be 1; with mode: split, driverPod.enabled: false leaves the pod out" }}
@@ -29,13 +37,25 @@
 {{- if and $v.nats.url (ne $v.nats.mode "external") }}
 {{- fail (printf "nats.url: nats.mode: %s does not use it; for a NATS outside set nats.mode: external" $v.nats.mode) }}
 {{- end }}
-{{- range $key := list "credentialsSecret" "nkeySecret" "tlsSecret" }}
+{{- range $key := list "credentialsSecret" "nkeySecret" "passwordSecret" "tlsSecret" }}
 {{- if and (index $v.nats $key).name (ne $v.nats.mode "external") }}
 {{- fail (printf "nats.%s: it is for nats.mode: external" $key) }}
 {{- end }}
 {{- end }}
-{{- if and $v.nats.credentialsSecret.name $v.nats.nkeySecret.name }}
-{{- fail "nats.nkeySecret: nats.credentialsSecret is set, too; one of them says who we are" }}
+{{- $identity := "" }}
+{{- range $key := list "credentialsSecret" "nkeySecret" "passwordSecret" }}
+{{- if (index $v.nats $key).name }}
+{{- if $identity }}
+{{- fail (printf "nats.%s: nats.%s is set, too; one of them says who we are" $key $identity) }}
+{{- end }}
+{{- $identity = $key }}
+{{- end }}
+{{- end }}
+{{- if ne (empty $v.nats.user) (empty $v.nats.passwordSecret.name) }}
+{{- fail "nats.user: it and nats.passwordSecret go together" }}
+{{- end }}
+{{- if and $v.nats.tlsSecret.clientCertificate (not $v.nats.tlsSecret.name) }}
+{{- fail "nats.tlsSecret.clientCertificate: it is in nats.tlsSecret, which has no name" }}
 {{- end }}
 {{- if and (eq $v.serial.access "devicePlugin") (not $v.serial.resource) }}
 {{- fail "serial.resource: serial.access: devicePlugin needs the name of the resource, for example squat.ai/serial" }}
