@@ -18,7 +18,7 @@ type scriptedLease struct {
 	held    context.Context
 	lose    context.CancelCauseFunc
 	term    uint64
-	late    bool // it is over, and nobody has been told yet
+	late    bool          // it is over, and nobody has been told yet
 	changed chan struct{} // made by who waits, so that it is in the bubble
 }
 
