@@ -84,7 +84,7 @@ func BenchmarkFanOut(b *testing.B) {
 			i := 0.0
 			for b.Loop() {
 				i++
-				w.oven.Set("oven.actual", gateway.Of(i))
+				w.Device.Set("oven.actual", gateway.Of(i))
 				for _, lines := range streams {
 					if e, err := readSSE(lines); err != nil || e.event != "sample" {
 						b.Fatal(e, err)

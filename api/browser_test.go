@@ -13,6 +13,7 @@ import (
 
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/hub/hubtest"
+	"github.com/polygate/gateway/internal/frontendtest"
 )
 
 // browser is one tab that knows what went wrong in it.
@@ -121,46 +122,46 @@ func (b *browser) enter(name, value string) {
 func TestIndexPage(t *testing.T) {
 	w := newWorld(t)
 	b := w.browser()
-	w.set("oven.actual", gateway.Of(20.25))
-	w.set("oven.count", gateway.Of(int64(9007199254740993)))
+	w.Set("oven.actual", gateway.Of(20.25))
+	w.Set("oven.count", gateway.Of(int64(9007199254740993)))
 	b.open("/")
-	b.until(`document.querySelectorAll("tbody tr").length === 13 && document.getElementById("stream").className.includes("live")`)
+	b.until(`document.querySelectorAll("tbody tr").length === 14 && document.getElementById("stream").className.includes("live")`)
 	b.until(row("actual") + `.querySelector(".value").textContent === "20.25"`)
 	b.until(row("count") + `.querySelector(".value").textContent === "9007199254740993"`)
 
-	w.set("oven.actual", gateway.Of(21.5))
+	w.Set("oven.actual", gateway.Of(21.5))
 	b.until(row("actual") + `.querySelector(".value").textContent === "21.5"`)
-	w.oven.Update(hubtest.Change{
+	w.Device.Update(hubtest.Change{
 		Path: "oven.actual", Role: gateway.Readback, Value: gateway.Of(99.0),
 		Alarm: gateway.Alarm{Severity: gateway.Major, Status: gateway.StatusHiHi},
 	})
 	b.until(row("actual") + `.className === "MAJOR" && ` + row("actual") + `.innerText.includes("MAJOR HIHI")`)
 	b.until(`getComputedStyle(` + row("actual") + `.querySelector(".value")).color !== getComputedStyle(` + row("mode") + `.querySelector(".value")).color`)
-	w.set("oven.wave", gateway.ArrayOf(make([]float64, 100000)))
+	w.Set("oven.wave", gateway.ArrayOf(make([]float64, 100000)))
 	b.until(row("wave") + `.innerText.includes("100000 values") && ` + row("wave") + `.querySelector("polyline")`)
 
 	b.enter("ramp", "2.5")
 	b.until(row("ramp") + `.querySelector(".value").textContent === "2.500"`)
 	b.enter("ramp", "11")
 	b.until(row("ramp") + `.querySelector(".refused")?.textContent.includes("-10 ... 10 K/s")`)
-	w.oven.OnPut(func(d *hubtest.Device, p *gateway.Put) { d.Reject(p, "ERR 7 <b>door open</b>") })
+	w.Device.OnPut(func(d *hubtest.Device, p *gateway.Put) { d.Reject(p, "ERR 7 <b>door open</b>") })
 	b.enter("ramp", "3")
 	b.until(row("ramp") + `.querySelector(".refused")?.textContent === "Device: ERR 7 <b>door open</b>"`)
-	w.oven.OnPut(nil)
+	w.Device.OnPut(nil)
 	b.do(chromedp.Click(chromedp.CSS(`tr[data-key="oven.cancel"] button`)))
 	b.until(row("cancel") + `.querySelector(".done") !== null`)
 
-	w.oven.SetState(false, "unplugged")
+	w.Device.SetState(false, "unplugged")
 	b.until(`document.querySelector("h2").innerText.includes("disconnected: unplugged") && ` + row("ramp") + `.className.includes("old")`)
-	w.oven.SetState(true, "")
+	w.Device.SetState(true, "")
 	b.until(`!document.querySelector("h2").innerText.includes("unplugged") && !` + row("ramp") + `.className.includes("old")`)
 
 	b.do(chromedp.SendKeys(chromedp.CSS("#find"), "ramp"))
-	b.until(`document.querySelectorAll("tbody tr:not([hidden])").length === 1 && document.getElementById("count").textContent === "1 of 13"`)
+	b.until(`document.querySelectorAll("tbody tr:not([hidden])").length === 1 && document.getElementById("count").textContent === "1 of 14"`)
 	b.wantRefusalsOnly()
 	b.wantClean()
 
-	w.oven.Redescribe(ovenDescriptors()[:2]...)
+	w.Device.Redescribe(frontendtest.OvenDescriptors()[:2]...)
 	b.until(`document.querySelectorAll("tbody tr").length === 2`)
 }
 

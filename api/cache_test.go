@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/polygate/gateway"
+	"github.com/polygate/gateway/internal/frontendtest"
 )
 
 func snapshot(seq uint64) *gateway.Attribute {
@@ -44,8 +45,8 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 	w := newWorld(t)
 	w.wantOK(w.get("/attributes/oven.ramp"))
 	w.wantOK(w.get("/attributes"))
-	w.oven.Redescribe(ovenDescriptors()[:1]...)
-	w.settle()
+	w.Device.Redescribe(frontendtest.OvenDescriptors()[:1]...)
+	w.Settle()
 	w.wantProblem(w.get("/attributes/oven.ramp"), 404, "not_found")
 	w.server.cache.mu.RLock()
 	defer w.server.cache.mu.RUnlock()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/polygate/gateway"
+	"github.com/polygate/gateway/internal/frontendtest"
 )
 
 // FuzzHTTP serves arbitrary bytes from a client that then goes away.
@@ -77,7 +78,7 @@ func FuzzClientMessage(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	descriptors := ovenDescriptors()
+	descriptors := frontendtest.OvenDescriptors()
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var m clientMessage
 		if unmarshalStrict(data, &m) != nil {

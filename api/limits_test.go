@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/polygate/gateway"
+	"github.com/polygate/gateway/internal/frontendtest"
 )
 
 // raw opens a connection, writes text and returns it.
@@ -155,7 +156,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 	}
 	deadline := time.Now().Add(patience)
 	for w.server.listener.count.Load() > 1 && time.Now().Before(deadline) {
-		w.settle()
+		w.Settle()
 	}
 	if _, err := io.WriteString(open[0], request); err != nil {
 		t.Fatal(err)
@@ -236,7 +237,7 @@ func TestAClientThatStopsReadingCostsBoundedMemory(t *testing.T) {
 	for i := range rounds {
 		elements := make([]float64, length)
 		elements[0] = float64(i)
-		w.set("oven.wave", gateway.ArrayOf(elements))
+		w.Set("oven.wave", gateway.ArrayOf(elements))
 	}
 	if grown := heap() - before; grown > 40<<20 {
 		t.Errorf("a client that does not read costs %d MB", grown>>20)
@@ -266,56 +267,6 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// freezer forwards a connection until it is frozen. Frozen, it keeps both sides
-// open and reads nothing more, as a network that lost its way.
-type freezer struct {
-	net.Listener
-	frozen chan struct{}
-}
-
-func (w *world) freezer() *freezer {
-	w.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		w.Fatal(err)
-	}
-	f := &freezer{l, make(chan struct{})}
-	done := make(chan struct{})
-	w.Cleanup(func() {
-		_ = l.Close()
-		<-done
-	})
-	target := w.server.Addr().String()
-	go func() {
-		defer close(done)
-		client, err := l.Accept()
-		if err != nil {
-			return
-		}
-		defer client.Close()
-		server, err := net.Dial("tcp", target)
-		if err != nil {
-			return
-		}
-		defer server.Close()
-		copies := make(chan struct{}, 2)
-		forward := func(to, from net.Conn) {
-			_, _ = io.Copy(to, from)
-			copies <- struct{}{}
-		}
-		go forward(server, client)
-		go forward(client, server)
-		<-f.frozen
-		for _, c := range []net.Conn{client, server} {
-			_ = c.SetReadDeadline(time.Unix(1, 0))
-		}
-		<-copies
-		<-copies
-		_, _ = l.Accept() // stays open until the test is over
-	}()
-	return f
-}
-
 func TestWEB06AFrozenClientIsGivenUp(t *testing.T) {
 	if l := defaultLimits(); l.pong > 30*time.Second || l.batch > 30*time.Second || silence > 30*time.Second {
 		t.Error("a dead client is kept for longer than 30 s")
@@ -325,22 +276,22 @@ func TestWEB06AFrozenClientIsGivenUp(t *testing.T) {
 	}
 	t.Run("idle WebSocket", func(t *testing.T) {
 		w := newWorld(t, short)
-		f := w.freezer()
+		f := frontendtest.NewFreezer(t, w.server.Addr().String())
 		direct := w.url
-		w.url = "http://" + f.Addr().String()
+		w.url = "http://" + f.Address
 		p := w.socket("", nil)
 		p.say(`{"type":"watch","id":"w","match":"oven.actual"}`)
 		p.hear()
 		w.url = direct
-		close(f.frozen)
+		f.Freeze()
 		w.wantStreams(0)
 	})
 	for _, kind := range []string{"WebSocket", "SSE"} {
 		t.Run("busy "+kind, func(t *testing.T) {
 			w := newWorld(t, short, func(_ *Config, l *limits) { l.pong = patience })
-			f := w.freezer()
+			f := frontendtest.NewFreezer(t, w.server.Addr().String())
 			direct := w.url
-			w.url = "http://" + f.Addr().String()
+			w.url = "http://" + f.Address
 			if kind == "SSE" {
 				w.sse("match=oven.wave").until("synced")
 			} else {
@@ -349,13 +300,13 @@ func TestWEB06AFrozenClientIsGivenUp(t *testing.T) {
 				p.hear()
 			}
 			w.url = direct
-			close(f.frozen)
+			f.Freeze()
 			elements := make([]float64, 100000)
 			for i := 0; len(w.server.streams.status()) > 0; i++ {
 				if i == 1000 {
 					t.Fatal("the stream goes on")
 				}
-				w.set("oven.wave", gateway.ArrayOf(append([]float64{float64(i)}, elements[1:]...)))
+				w.Set("oven.wave", gateway.ArrayOf(append([]float64{float64(i)}, elements[1:]...)))
 			}
 		})
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/hub/hubtest"
+	"github.com/polygate/gateway/internal/frontendtest"
 )
 
 // description is the OpenAPI file with its schemas ready to judge answers.
@@ -159,14 +160,14 @@ func TestEveryReferenceLeadsSomewhere(t *testing.T) {
 func TestAnswersAreAsDescribed(t *testing.T) {
 	d := readDescription(t)
 	w := newWorld(t)
-	w.oven.Update(
+	w.Device.Update(
 		hubtest.Change{Path: "oven.actual", Role: gateway.Readback, Value: gateway.Of(nan()), Alarm: gateway.Alarm{Severity: gateway.Major, Status: gateway.StatusHiHi, Text: "hot"}},
 		hubtest.Change{Path: "oven.mode", Role: gateway.Readback, Value: gateway.EnumOf(1)},
 		hubtest.Change{Path: "oven.grid", Role: gateway.Readback, Value: gateway.ArrayOf([]int32{1, 2, 3, 4, 5, 6})},
 		hubtest.Change{Path: "oven.raw", Role: gateway.Setpoint, Value: gateway.BytesOf([]byte{0, 1})},
 		hubtest.Change{Path: "oven.text", Role: gateway.Setpoint, Value: gateway.Of("x"), Alarm: gateway.Alarm{Severity: gateway.Invalid, Status: gateway.StatusWrite}},
 	)
-	w.settle()
+	w.Settle()
 	const attributes, attribute, commands, command = "/api/v1/attributes", "/api/v1/attributes/{name}", "/api/v1/commands", "/api/v1/commands/{name}"
 	evil := []string{"Host", "evil.example"}
 	get := func(path string, headers ...string) reply { return w.do(http.MethodGet, path, "", headers...) }
@@ -209,15 +210,15 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	d.judgeReply("/api/v1/ws", get("/api/v1/ws"))
 	d.judgeReply("/api/v1/ws", get("/api/v1/ws?ints=x"))
 	for _, kind := range []gateway.ErrorKind{gateway.KindRefusedByDevice, gateway.KindBusy, gateway.KindExpired, gateway.KindUnknownOutcome} {
-		w.oven.OnPut(func(d *hubtest.Device, p *gateway.Put) {
+		w.Device.OnPut(func(d *hubtest.Device, p *gateway.Put) {
 			d.Finish(p, gateway.Verdict{Stage: gateway.StageAccepted, Err: &gateway.Error{Kind: kind, Stage: gateway.StageAccepted, DeviceWords: "no"}})
 		})
 		d.judgeReply(attribute, put("oven.ramp", "1"))
 		d.judgeReply(command, post("oven.cancel", ""))
 	}
-	w.oven.OnPut(nil)
-	w.oven.SetState(false, "unplugged")
-	w.settle()
+	w.Device.OnPut(nil)
+	w.Device.SetState(false, "unplugged")
+	w.Settle()
 	d.judgeReply("/api/v1/devices", get("/api/v1/devices"))
 	d.judgeReply(attributes, get(attributes))
 	w.server.streams.limit = 0
@@ -268,14 +269,14 @@ func TestEventsAndMessagesAreAsDescribed(t *testing.T) {
 		}
 	}
 	hearTypes(4) // events, attribute, verdict, error
-	w.set("oven.actual", gateway.Of(nan()))
-	w.oven.SetState(false, "unplugged")
-	w.settle()
-	descriptors := ovenDescriptors()
+	w.Set("oven.actual", gateway.Of(nan()))
+	w.Device.SetState(false, "unplugged")
+	w.Settle()
+	descriptors := frontendtest.OvenDescriptors()
 	changed := *descriptors[0]
 	changed.Revision, changed.Description = 2, "changed"
-	w.oven.Redescribe(append([]*gateway.Descriptor{&changed}, descriptors[2:]...)...)
-	w.settle()
+	w.Device.Redescribe(append([]*gateway.Descriptor{&changed}, descriptors[2:]...)...)
+	w.Settle()
 	seen := map[string]bool{}
 	for len(seen) < 7 {
 		e := r.next()

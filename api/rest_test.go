@@ -15,7 +15,7 @@ import (
 
 func TestGetShowsReadbackSetpointAndDescriptor(t *testing.T) {
 	w := newWorld(t)
-	w.set("oven.ramp", gateway.Of(1.5))
+	w.Set("oven.ramp", gateway.Of(1.5))
 	w.wantOK(w.put("oven.ramp", "2.5"))
 	r := w.wantOK(w.get("/attributes/oven.ramp"))
 	for place, want := range map[string]string{
@@ -94,7 +94,7 @@ func TestListsArePagedSortedAndComplete(t *testing.T) {
 			t.Errorf("%d pages, want 4", pages)
 		}
 	}
-	want := "oven.actual oven.count oven.flag oven.free oven.grid oven.mode oven.ramp oven.raw oven.secret oven.text oven.wave oven.cancel oven.move"
+	want := "oven.actual oven.count oven.flag oven.free oven.grid oven.mode oven.ramp oven.raw oven.secret oven.text oven.total oven.wave oven.cancel oven.move"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("names\n%s, want\n%s", got, want)
 	}
@@ -108,10 +108,10 @@ func TestListsArePagedSortedAndComplete(t *testing.T) {
 
 func TestDevices(t *testing.T) {
 	w := newWorld(t)
-	w.oven.SetState(false, "unplugged")
-	w.settle()
+	w.Device.SetState(false, "unplugged")
+	w.Settle()
 	r := w.wantOK(w.get("/devices/oven"))
-	if w.member(r.text, "state") != "disconnected" || w.member(r.text, "words") != "unplugged" || w.member(r.text, "attributes") != "13" {
+	if w.member(r.text, "state") != "disconnected" || w.member(r.text, "words") != "unplugged" || w.member(r.text, "attributes") != "14" {
 		t.Error(r.text)
 	}
 	if list := w.wantOK(w.get("/devices")); list.text != `{"devices":[`+r.text+`]}` {
@@ -192,7 +192,7 @@ func TestPutIsRefusedInTheClientsWords(t *testing.T) {
 			t.Errorf("no stage or name: %s", r.text)
 		}
 	}
-	if n := len(w.oven.Puts()); n != 0 {
+	if n := len(w.Device.Puts()); n != 0 {
 		t.Errorf("%d refused puts reached the device", n)
 	}
 	bomb := w.do(http.MethodPut, "/api/v1/attributes/oven.text", "\x1f\x8b", "Content-Encoding", "gzip")
@@ -206,7 +206,7 @@ func TestPutEndsAsTheDeviceSays(t *testing.T) {
 	} {
 		t.Run(kind.String(), func(t *testing.T) {
 			w := newWorld(t)
-			w.oven.OnPut(func(d *hubtest.Device, p *gateway.Put) {
+			w.Device.OnPut(func(d *hubtest.Device, p *gateway.Put) {
 				d.Finish(p, gateway.Verdict{Stage: gateway.StageAccepted, Err: &gateway.Error{Kind: kind, Stage: gateway.StageAccepted, Msg: "because of the test"}})
 			})
 			r := w.put("oven.ramp", "1")
@@ -218,7 +218,7 @@ func TestPutEndsAsTheDeviceSays(t *testing.T) {
 	}
 	t.Run("refused by device", func(t *testing.T) {
 		w := newWorld(t)
-		w.oven.OnPut(func(d *hubtest.Device, p *gateway.Put) { d.Reject(p, "ERR 12 <too hot>") })
+		w.Device.OnPut(func(d *hubtest.Device, p *gateway.Put) { d.Reject(p, "ERR 12 <too hot>") })
 		r := w.put("oven.ramp", "1")
 		w.wantProblem(r, 409, "refused_by_device")
 		if w.member(r.text, "device_words") != "ERR 12 <too hot>" || !strings.Contains(w.member(r.text, "detail"), "too hot") {
@@ -233,7 +233,7 @@ func TestPutEndsAsTheDeviceSays(t *testing.T) {
 func TestPutOptionsReachTheDriver(t *testing.T) {
 	w := newWorld(t)
 	w.wantOK(w.do(http.MethodPut, "/api/v1/attributes/oven.ramp?mode=latest&urgent=true&budget=2s", "1", "X-Request-Id", strings.Repeat("id", 100)))
-	p := w.oven.Puts()[0]
+	p := w.Device.Puts()[0]
 	if p.Mode != gateway.Latest || !p.Urgent || p.Budget > 2*time.Second || p.Budget < time.Second {
 		t.Errorf("%+v", p)
 	}
@@ -252,7 +252,7 @@ func TestCommands(t *testing.T) {
 	w.wantProblem(post("oven.move", ""), 422, "wrong_type")
 	w.wantProblem(post("oven.move", "far"), 422, "wrong_type")
 	w.wantProblem(post("oven.ramp", ""), 404, "not_found")
-	w.oven.OnPut(func(d *hubtest.Device, p *gateway.Put) {
+	w.Device.OnPut(func(d *hubtest.Device, p *gateway.Put) {
 		d.Accept(p)
 		d.Finish(p, gateway.Verdict{Stage: gateway.StageAcknowledged, Result: gateway.Of("arrived")})
 	})
@@ -260,7 +260,7 @@ func TestCommands(t *testing.T) {
 	if w.member(r.text, "result") != "arrived" || w.member(r.text, "stage") != "acknowledged" {
 		t.Error(r.text)
 	}
-	if puts := w.oven.Puts(); !puts[len(puts)-1].Value.Equal(gateway.Of(2.5)) {
+	if puts := w.Device.Puts(); !puts[len(puts)-1].Value.Equal(gateway.Of(2.5)) {
 		t.Errorf("argument %v", puts[len(puts)-1].Value)
 	}
 	if got := w.member(w.wantOK(w.get("/commands/oven.move")).text, "descriptor.argument.units"); got != "mm" {
@@ -276,8 +276,8 @@ func TestWEB01NamesOfParallelPutsStayApart(t *testing.T) {
 	for i := range descriptors {
 		descriptors[i] = hubtest.Float(gateway.Path(fmt.Sprintf("oven.A%d", i)), gateway.AccessReadWrite)
 	}
-	w.oven.Redescribe(descriptors...)
-	w.settle()
+	w.Device.Redescribe(descriptors...)
+	w.Settle()
 	var all sync.WaitGroup
 	parallel := make(chan struct{}, 100)
 	for i := range n {
@@ -292,7 +292,7 @@ func TestWEB01NamesOfParallelPutsStayApart(t *testing.T) {
 	}
 	all.Wait()
 	seen := map[gateway.Path]bool{}
-	for _, p := range w.oven.Puts() {
+	for _, p := range w.Device.Puts() {
 		i := p.Value.Float()
 		if p.Path != gateway.Path(fmt.Sprintf("oven.A%.0f", i)) || p.Caller.Correlation != fmt.Sprintf("id-%.0f", i) {
 			t.Errorf("put of %v went to %s with id %q", i, p.Path, p.Caller.Correlation)
@@ -303,7 +303,7 @@ func TestWEB01NamesOfParallelPutsStayApart(t *testing.T) {
 		t.Errorf("%d names reached the device, want %d", len(seen), n)
 	}
 	for path := range w.server.cache.entries {
-		if _, err := w.hub.For(gateway.Caller{}).Get(path); err != nil {
+		if _, err := w.Hub.For(gateway.Caller{}).Get(path); err != nil {
 			t.Errorf("the cache has a name that does not exist: %q", path)
 		}
 	}
@@ -312,7 +312,7 @@ func TestWEB01NamesOfParallelPutsStayApart(t *testing.T) {
 func TestWEB02NaNAndInfinitiesAreText(t *testing.T) {
 	w := newWorld(t)
 	for text, v := range map[string]float64{"NaN": math.NaN(), "Infinity": math.Inf(1), "-Infinity": math.Inf(-1)} {
-		w.set("oven.free", gateway.Of(v))
+		w.Set("oven.free", gateway.Of(v))
 		if got := w.member(w.wantOK(w.get("/attributes/oven.free")).text, "value"); got != text {
 			t.Errorf("%v is %s", v, got)
 		}
@@ -320,7 +320,7 @@ func TestWEB02NaNAndInfinitiesAreText(t *testing.T) {
 			t.Errorf("put of %s: %s", text, r.text)
 		}
 	}
-	w.set("oven.wave", gateway.ArrayOf([]float64{1, math.NaN(), 3}))
+	w.Set("oven.wave", gateway.ArrayOf([]float64{1, math.NaN(), 3}))
 	if got := w.member(w.wantOK(w.get("/attributes/oven.wave")).text, "value"); got != `[1,"NaN",3]` {
 		t.Errorf("wave %s", got)
 	}
@@ -332,7 +332,7 @@ func TestWEB02NaNAndInfinitiesAreText(t *testing.T) {
 
 func TestWEB04LargeIntegersAreExact(t *testing.T) {
 	w := newWorld(t)
-	w.set("oven.count", gateway.Of(int64(9007199254740993)))
+	w.Set("oven.count", gateway.Of(int64(9007199254740993)))
 	for query, want := range map[string]string{"": `"value":9007199254740993,`, "?ints=number": `"value":9007199254740993,`, "?ints=string": `"value":"9007199254740993",`} {
 		for range 2 { // the second comes from the cache
 			if r := w.wantOK(w.get("/attributes/oven.count" + query)); !strings.Contains(r.text, want) {
@@ -362,10 +362,10 @@ func TestWEB12NamesWithOtherCharactersAreNoRoutes(t *testing.T) {
 
 func TestWEB16ALostDeviceIsStillRead(t *testing.T) {
 	w := newWorld(t)
-	w.set("oven.actual", gateway.Of(20.5))
+	w.Set("oven.actual", gateway.Of(20.5))
 	good := w.get("/attributes/oven.actual")
-	w.oven.SetState(false, "unplugged")
-	w.settle()
+	w.Device.SetState(false, "unplugged")
+	w.Settle()
 	r := w.wantOK(w.get("/attributes/oven.actual"))
 	for place, want := range map[string]string{
 		"value": "20.5", "time": w.member(good.text, "time"), "alarm.severity": "INVALID", "alarm.status": "COMM", "alarm.text": "unplugged",

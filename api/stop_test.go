@@ -51,7 +51,7 @@ func TestWEB07StoppingClosesStreamsInOrder(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if len(w.server.streams.status()) != 0 || len(w.hub.Clients()) != 0 || w.server.listener.count.Load() != 0 {
+	if len(w.server.streams.status()) != 0 || len(w.Hub.Clients()) != 0 || w.server.listener.count.Load() != 0 {
 		t.Error("something is still open")
 	}
 }
@@ -59,15 +59,15 @@ func TestWEB07StoppingClosesStreamsInOrder(t *testing.T) {
 func TestStoppingLetsAPutFinish(t *testing.T) {
 	w := newWorld(t)
 	waiting := make(chan *gateway.Put, 1)
-	w.oven.OnPut(func(_ *hubtest.Device, p *gateway.Put) { waiting <- p })
+	w.Device.OnPut(func(_ *hubtest.Device, p *gateway.Put) { waiting <- p })
 	answer := make(chan reply, 1)
 	go func() { answer <- w.put("oven.ramp", "1") }()
 	p := <-waiting
 	ended := make(chan error, 1)
 	go func() { ended <- w.end() }()
 	<-w.server.stopping.Done()
-	w.oven.Accept(p)
-	w.oven.Finish(p, gateway.Verdict{Stage: gateway.StageVerified})
+	w.Device.Accept(p)
+	w.Device.Finish(p, gateway.Verdict{Stage: gateway.StageVerified})
 	r := <-answer
 	w.wantOK(r)
 	if !r.Close {
@@ -83,7 +83,7 @@ func TestStoppingDoesNotWaitForEver(t *testing.T) {
 		l.drain, l.linger, l.batch = 50*time.Millisecond, 100*time.Millisecond, time.Minute
 	})
 	waiting := make(chan *gateway.Put, 1)
-	w.oven.OnPut(func(_ *hubtest.Device, p *gateway.Put) { waiting <- p })
+	w.Device.OnPut(func(_ *hubtest.Device, p *gateway.Put) { waiting <- p })
 	answer := make(chan reply, 1)
 	go func() { answer <- w.do(http.MethodPost, "/api/v1/commands/oven.cancel", "") }()
 	<-waiting
@@ -91,7 +91,7 @@ func TestStoppingDoesNotWaitForEver(t *testing.T) {
 	deaf := w.raw("GET /api/v1/stream?match=oven.wave HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	w.wantStreams(1)
 	for i := range 100 { // more than the sockets hold
-		w.set("oven.wave", gateway.ArrayOf(append([]float64{float64(i)}, make([]float64, 99999)...)))
+		w.Set("oven.wave", gateway.ArrayOf(append([]float64{float64(i)}, make([]float64, 99999)...)))
 	}
 	if err := w.end(); err != nil {
 		t.Error(err)
@@ -104,7 +104,7 @@ func TestATakenPortIsNamed(t *testing.T) {
 	w := newWorld(t)
 	cfg := DefaultConfig()
 	cfg.Listen = w.server.Addr().String()
-	err := New(cfg, w.hub, w.server.log).Listen(t.Context())
+	err := New(cfg, w.Hub, w.server.log).Listen(t.Context())
 	if err == nil || !strings.Contains(err.Error(), cfg.Listen) || !strings.Contains(err.Error(), "frontends.rest.listen") {
 		t.Errorf("got %v", err)
 	}
@@ -113,7 +113,7 @@ func TestATakenPortIsNamed(t *testing.T) {
 func TestAListenerThatFailsEndsServe(t *testing.T) {
 	w := newWorld(t)
 	broken := errors.New("broken")
-	s := New(DefaultConfig(), w.hub, noLog)
+	s := New(DefaultConfig(), w.Hub, noLog)
 	s.listener.Listener = &scriptedListener{Listener: w.server.listener.Listener, script: []error{broken}}
 	if data, err := json.Marshal(s.Status()); err != nil || !strings.Contains(string(data), `"connections":0`) {
 		t.Errorf("status %s, %v", data, err)

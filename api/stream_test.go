@@ -114,7 +114,7 @@ func TestSSEBeginsWithHeadersASignOfLifeAndTheSnapshot(t *testing.T) {
 	if line, err := r.lines.ReadString('\n'); err != nil || !strings.HasPrefix(line, ":") {
 		t.Errorf("the stream begins with %q, %v", line, err)
 	}
-	for range 13 {
+	for range 14 {
 		if e := r.next(); e.event != "added" || e.id != "" || w.member(e.data, "descriptor.revision") == "null" {
 			t.Errorf("%+v", e)
 		}
@@ -150,11 +150,11 @@ func TestSSEResumesFromLastEventID(t *testing.T) {
 	w := newWorld(t)
 	r := w.sse("match=oven.actual")
 	r.until("synced")
-	w.set("oven.actual", gateway.Of(1.0))
+	w.Set("oven.actual", gateway.Of(1.0))
 	last := r.until("sample")
 	_ = r.Body.Close()
 	for i := 2; i < 5; i++ {
-		w.set("oven.actual", gateway.Of(float64(i)))
+		w.Set("oven.actual", gateway.Of(float64(i)))
 	}
 	r = w.sse("match=oven.actual", "Last-Event-ID", last.id)
 	for i := 2; i < 5; i++ {
@@ -193,7 +193,7 @@ func TestStreamOptions(t *testing.T) {
 	w := newWorld(t)
 	r := w.sse("match=oven.*&role=setpoint&changes=value,alarm&max_rate=1000&every=true&ints=string")
 	r.until("synced")
-	w.set("oven.count", gateway.Of(int64(1)))
+	w.Set("oven.count", gateway.Of(int64(1)))
 	w.wantOK(w.put("oven.count", "9007199254740993"))
 	if e := r.until("sample"); w.member(e.data, "role") != "setpoint" || !strings.Contains(e.data, `"value":"9007199254740993"`) {
 		t.Errorf("%+v", e)
@@ -206,7 +206,7 @@ func TestWEB02StreamsCarryNaN(t *testing.T) {
 	r.until("synced")
 	p.say(`{"type":"watch","id":"a","match":"oven.wave"}`)
 	p.hear()
-	w.oven.Set("oven.wave", gateway.ArrayOf([]float64{1, nan(), 3}))
+	w.Device.Set("oven.wave", gateway.ArrayOf([]float64{1, nan(), 3}))
 	if e := r.until("sample"); w.member(e.data, "value") != `[1,"NaN",3]` {
 		t.Error(e.data)
 	}
@@ -242,10 +242,10 @@ func TestWEB11QuietStreamsGiveSignsOfLife(t *testing.T) {
 
 func TestWEB16StreamsTellOfALostDevice(t *testing.T) {
 	w := newWorld(t)
-	w.set("oven.actual", gateway.Of(20.5))
+	w.Set("oven.actual", gateway.Of(20.5))
 	r := w.sse("match=oven.actual")
 	r.until("synced")
-	w.oven.SetState(false, "unplugged")
+	w.Device.SetState(false, "unplugged")
 	e := r.until("availability")
 	for place, want := range map[string]string{"value": "20.5", "alarm.severity": "INVALID", "availability.state": "disconnected", "descriptor": "null"} {
 		if got := w.member(e.data, place); got != want {
@@ -255,7 +255,7 @@ func TestWEB16StreamsTellOfALostDevice(t *testing.T) {
 	if e := w.sse("match=oven.actual").next(); w.member(e.data, "availability.state") != "disconnected" {
 		t.Errorf("a new subscriber is not told: %+v", e)
 	}
-	w.oven.SetState(true, "")
+	w.Device.SetState(true, "")
 	if e := r.until("availability"); w.member(e.data, "alarm.severity") != "NO_ALARM" {
 		t.Errorf("%+v", e)
 	}
@@ -264,7 +264,7 @@ func TestWEB16StreamsTellOfALostDevice(t *testing.T) {
 func TestWEB17APutThatWaitsHoldsUpNothing(t *testing.T) {
 	w := newWorld(t)
 	release := make(chan *gateway.Put, 1)
-	w.oven.OnPut(func(d *hubtest.Device, p *gateway.Put) {
+	w.Device.OnPut(func(d *hubtest.Device, p *gateway.Put) {
 		if p.Path == "oven.ramp" {
 			release <- p
 			return
@@ -285,7 +285,7 @@ func TestWEB17APutThatWaitsHoldsUpNothing(t *testing.T) {
 		t.Error(m)
 	}
 	w.wantOK(w.put("oven.free", "3"))
-	w.oven.Finish(stuck, gateway.Verdict{Stage: gateway.StageSent, Err: &gateway.Error{Kind: gateway.KindUnknownOutcome, Stage: gateway.StageSent, Msg: "no answer"}})
+	w.Device.Finish(stuck, gateway.Verdict{Stage: gateway.StageSent, Err: &gateway.Error{Kind: gateway.KindUnknownOutcome, Stage: gateway.StageSent, Msg: "no answer"}})
 	if m := p.hear(); w.member(m, "id") != "slow" || w.member(m, "problem.code") != "unknown_outcome" || w.member(m, "problem.stage") != "sent" {
 		t.Error(m)
 	}
@@ -327,7 +327,7 @@ func TestSocketMessages(t *testing.T) {
 	if m := p.hear(); w.member(m, "type") != "verdict" || w.member(m, "verdict.stage") != "verified" {
 		t.Error(m)
 	}
-	w.set("oven.count", gateway.Of(int64(9007199254740993)))
+	w.Set("oven.count", gateway.Of(int64(9007199254740993)))
 	p.say(`{"type":"get","id":"g","name":"oven.count"}`)
 	if m := p.hear(); !strings.Contains(m, `"value":"9007199254740993"`) {
 		t.Error(m)

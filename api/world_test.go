@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,9 +14,7 @@ import (
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
 
-	"github.com/polygate/gateway"
-	"github.com/polygate/gateway/hub"
-	"github.com/polygate/gateway/hub/hubtest"
+	"github.com/polygate/gateway/internal/frontendtest"
 )
 
 func TestMain(m *testing.M) {
@@ -25,15 +22,13 @@ func TestMain(m *testing.M) {
 }
 
 // patience is how long a test waits for what must come.
-const patience = 10 * time.Second
+const patience = frontendtest.Limit
 
 // world is the frontend on a real socket, on a hub whose device the test plays.
 type world struct {
 	testing.TB
+	*frontendtest.Oven
 	server *Server
-	hub    *hub.Hub
-	bus    *hubtest.Bus
-	oven   *hubtest.Device
 	url    string
 	client *http.Client
 	log    *bytes.Buffer
@@ -50,95 +45,15 @@ func newWorld(t testing.TB, settings ...setting) *world {
 	for _, set := range settings {
 		set(&cfg, &l)
 	}
-	w := &world{TB: t, bus: hubtest.NewBus(), log: &bytes.Buffer{}, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}}
-	w.hub = hub.New(w.bus, hub.Options{})
-	hubDone := run(t, w.hub.Serve)
-	w.oven = hubtest.NewDevice(w.bus, "oven", ovenDescriptors()...)
-	w.settle()
-	w.server = newServer(cfg, w.hub, zerolog.New(w.log), l)
+	w := &world{TB: t, Oven: frontendtest.NewOven(t), log: &bytes.Buffer{}, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}}
+	w.server = newServer(cfg, w.Hub, zerolog.New(w.log), l)
 	if err := w.server.Listen(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	w.url = "http://" + w.server.Addr().String()
-	w.end = run(t, w.server.Serve)
-	t.Cleanup(func() {
-		w.client.CloseIdleConnections()
-		if err := w.end(); err != nil {
-			t.Errorf("Serve: %v", err)
-		}
-		if err := hubDone(); err != nil {
-			t.Errorf("hub: %v", err)
-		}
-	})
+	w.end = frontendtest.Serve(t, w.server.Serve)
+	t.Cleanup(w.client.CloseIdleConnections) // before the server stops
 	return w
-}
-
-// run starts serve and returns a function that stops it and waits. That may be called twice.
-func run(t testing.TB, serve func(context.Context) error) (stop func() error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- serve(ctx) }()
-	return func() error {
-		cancel()
-		select {
-		case err := <-done:
-			done <- err
-			return err
-		case <-time.After(patience):
-			t.Error("did not stop")
-			return nil
-		}
-	}
-}
-
-func ovenDescriptors() []*gateway.Descriptor {
-	rw := gateway.AccessReadWrite
-	of := func(path gateway.Path, access gateway.Access, t gateway.Type) *gateway.Descriptor {
-		return &gateway.Descriptor{Path: path, Access: access, Type: t}
-	}
-	states := []gateway.State{{Label: "Off"}, {Label: "On", Raw: "1"}, {Label: "Fault", Severity: gateway.Major}}
-	ramp := of("oven.ramp", rw, gateway.Type{
-		Kind: gateway.Float64, Units: "K/s", Precision: 3, PrecisionSet: true,
-		Control: gateway.Range{Low: gateway.At(-10), High: gateway.At(10)},
-	})
-	ramp.Description, ramp.Poll = "How fast the oven heats", 200*time.Millisecond
-	ramp.Alarm.High = gateway.Level{Limit: gateway.At(8), Severity: gateway.Minor}
-	ramp.Annotations = map[string]string{"ca.name": "OVEN:Ramp"}
-	move := hubtest.Command("oven.move")
-	move.Argument = &gateway.Type{Kind: gateway.Float64, Units: "mm"}
-	move.Result = &gateway.Type{Kind: gateway.String}
-	return []*gateway.Descriptor{
-		of("oven.actual", gateway.AccessRead, gateway.Type{Kind: gateway.Float64}),
-		ramp,
-		of("oven.free", rw, gateway.Type{Kind: gateway.Float64}),
-		of("oven.mode", rw, gateway.Type{Kind: gateway.Enum, States: states}),
-		of("oven.count", rw, gateway.Type{Kind: gateway.Int64}),
-		of("oven.text", rw, gateway.Type{Kind: gateway.String, MaxLength: 100}),
-		of("oven.raw", rw, gateway.Type{Kind: gateway.Bytes}),
-		of("oven.wave", rw, gateway.Type{Kind: gateway.Float64, Shape: []int{100000}}),
-		of("oven.grid", gateway.AccessRead, gateway.Type{Kind: gateway.Int32, Shape: []int{4, 3}}),
-		of("oven.secret", gateway.AccessWrite, gateway.Type{Kind: gateway.Float64}),
-		of("oven.flag", rw, gateway.Type{Kind: gateway.Bool}),
-		hubtest.Command("oven.cancel"),
-		move,
-	}
-}
-
-// settle waits until the hub has handled everything that was said.
-func (w *world) settle() {
-	w.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	if err := w.bus.Settle(ctx); err != nil {
-		w.Fatal(err)
-	}
-}
-
-// set makes the device say a new readback and waits until the hub has it.
-func (w *world) set(path gateway.Path, v gateway.Value) {
-	w.Helper()
-	w.oven.Set(path, v)
-	w.settle()
 }
 
 // reply is an answer, read to its end.
@@ -243,7 +158,7 @@ func (w *world) wantStreams(n int) {
 		if time.Now().After(deadline) {
 			w.Fatalf("%d streams are open, want %d", len(w.server.streams.status()), n)
 		}
-		w.settle() // lets others run; a stream's end is seen by the hub
+		w.Settle() // lets others run; a stream's end is seen by the hub
 	}
 }
 

@@ -137,8 +137,8 @@ const answerText = `document.getElementById("answer").innerText`
 func TestExplorerPage(t *testing.T) {
 	w := newWorld(t)
 	b := newBrowser(t)
-	w.set("oven.actual", gateway.Of(20.25))
-	w.set("oven.count", gateway.Of(int64(9007199254740993)))
+	w.Set("oven.actual", gateway.Of(20.25))
+	w.Set("oven.count", gateway.Of(int64(9007199254740993)))
 	b.open(w.url + "/graphql")
 	b.until(`document.body.dataset.ready === "yes" && document.querySelectorAll("#docs li").length > 5`)
 
@@ -156,7 +156,7 @@ func TestExplorerPage(t *testing.T) {
 	b.choose("Follow changes")
 	b.run()
 	b.until(answerText + `.includes("SYNCED")`)
-	w.set("oven.actual", gateway.Of(21.5))
+	w.Set("oven.actual", gateway.Of(21.5))
 	b.until(answerText + `.includes("21.5") && document.getElementById("run").textContent === "Stop"`)
 	w.wantStreams(1)
 	b.click("#run") // which stops it
@@ -197,7 +197,7 @@ func TestBrowserClient(t *testing.T) {
 	}), ReadHeaderTimeout: time.Second}
 	origin := serve(t, page)
 	w := newWorld(t, func(c *Config, _ *limits) { c.Origins = []string{origin} })
-	w.set("oven.count", gateway.Of(int64(9007199254740993)))
+	w.Set("oven.count", gateway.Of(int64(9007199254740993)))
 	b := newBrowser(t)
 	b.open(origin)
 	got := b.eval(fmt.Sprintf(`(async () => {
@@ -246,7 +246,7 @@ func TestBrowserClient(t *testing.T) {
 	if got != "refused refused" {
 		t.Errorf("a page of another origin is %s", got)
 	}
-	for _, put := range w.oven.Puts() {
+	for _, put := range w.Device.Puts() {
 		if strings.HasSuffix(string(put.Path), "cancel") {
 			t.Error("a page of another origin ran a command")
 		}

@@ -16,14 +16,14 @@ func TestPutAnswersWithTheVerdict(t *testing.T) {
 	w := newWorld(t)
 	w.want(putValue, `{"n":"oven.mode","v":"On"}`, `{"put":{"name":"oven.mode","stage":"VERIFIED","setpoint":{"value":"On"},"readback":{"value":"On"},"error":null}}`)
 	w.want(`mutation { put(name: "oven.mode", value: Fault, mode: LATEST, budget: 0.5, urgent: true) { readback { index } } }`, "", `{"put":{"readback":{"index":2}}}`)
-	puts := w.oven.Puts()
+	puts := w.Device.Puts()
 	last := puts[len(puts)-1]
 	if last.Mode != gateway.Latest || !last.Urgent || last.Caller.Protocol != "graphql" || last.Caller.Peer == "" {
 		t.Errorf("the device got %+v", last)
 	}
 	w.want(putValue, `{"n":"oven.secret","v":3}`, `{"put":{"name":"oven.secret","stage":"VERIFIED","setpoint":{"value":3},"readback":null,"error":null}}`)
 	w.ask(putValue, `{"n":"oven.flag","v":true}`, "X-Request-Id", "job 7")
-	puts = w.oven.Puts()
+	puts = w.Device.Puts()
 	if got := puts[len(puts)-1].Caller.Correlation; got != "job 7" {
 		t.Errorf("correlation %q", got)
 	}
@@ -64,7 +64,7 @@ func TestRefusedPuts(t *testing.T) {
 	for _, budget := range []string{"0", "-1", "601", "1e300"} {
 		w.wantError(`mutation { put(name: "oven.ramp", value: 1, budget: `+budget+`) { stage } }`, "", "malformed")
 	}
-	if n := len(w.oven.Puts()); n != 0 {
+	if n := len(w.Device.Puts()); n != 0 {
 		t.Errorf("%d refused puts reached the device", n)
 	}
 }
@@ -72,7 +72,7 @@ func TestRefusedPuts(t *testing.T) {
 func TestEveryErrorKind(t *testing.T) {
 	w := newWorld(t)
 	for _, kind := range gateway.ErrorKinds() {
-		w.oven.OnPut(func(d *hubtest.Device, p *gateway.Put) {
+		w.Device.OnPut(func(d *hubtest.Device, p *gateway.Put) {
 			d.Accept(p)
 			err := gateway.Errorf(kind, "for the test of it")
 			err.Stage, err.DeviceWords = gateway.StageSent, "ERR 17"
@@ -105,7 +105,7 @@ func TestPutManyRunsSideBySide(t *testing.T) {
 	w := newWorld(t)
 	const n = putsAtOnce
 	arrived := make(chan *gateway.Put, n)
-	w.oven.OnPut(func(_ *hubtest.Device, p *gateway.Put) { arrived <- p })
+	w.Device.OnPut(func(_ *hubtest.Device, p *gateway.Put) { arrived <- p })
 	puts := make([]string, n)
 	for i := range puts {
 		puts[i] = fmt.Sprintf(`{"name":"oven.count","value":%d}`, i)
@@ -119,8 +119,8 @@ func TestPutManyRunsSideBySide(t *testing.T) {
 		all = append(all, <-arrived)
 	}
 	for _, p := range all {
-		w.oven.Accept(p)
-		w.oven.Finish(p, gateway.Verdict{Stage: gateway.StageVerified})
+		w.Device.Accept(p)
+		w.Device.Finish(p, gateway.Verdict{Stage: gateway.StageVerified})
 	}
 	if r := <-done; strings.Count(r.text, "VERIFIED") != n {
 		t.Error(r.text)
@@ -135,7 +135,7 @@ func TestPutManyRunsSideBySide(t *testing.T) {
 
 func TestExecute(t *testing.T) {
 	w := newWorld(t)
-	w.oven.OnPut(func(d *hubtest.Device, p *gateway.Put) {
+	w.Device.OnPut(func(d *hubtest.Device, p *gateway.Put) {
 		d.Accept(p)
 		d.Finish(p, gateway.Verdict{Stage: gateway.StageAcknowledged, Result: gateway.Of("at " + fmt.Sprint(p.Value.Float()))})
 	})

@@ -31,7 +31,7 @@ func TestTypedFieldsOfEachKind(t *testing.T) {
 		{"oven.wave", gateway.ArrayOf([]float64{1, nan(), 3}), `{"value":[1,"NaN",3],"text":"[1,\"NaN\",3]","number":null,"integer":null,"boolean":null,"label":null,"index":null,"list":[1,"NaN",3]}`},
 		{"oven.grid", gateway.ArrayOf([]int32{1, 2, 3, 4, 5, 6}), `{"value":[[1,2,3],[4,5,6]],"text":"[[1,2,3],[4,5,6]]","number":null,"integer":null,"boolean":null,"label":null,"index":null,"list":[1,2,3,4,5,6]}`},
 	} {
-		w.set(x.path, x.value)
+		w.Set(x.path, x.value)
 		r := w.ask(`query($n: String!) { attribute(name: $n) { readback `+typed+` } }`, fmt.Sprintf(`{"n":%q}`, x.path))
 		got := member(t, member(t, member(t, r.text, "data"), "attribute"), "readback")
 		if !sameMeaning(t, got, x.want) {
@@ -60,7 +60,7 @@ func TestWEB02NaNAndInfinities(t *testing.T) {
 		value float64
 		json  string
 	}{{nan(), `"NaN"`}, {math.Inf(1), `"Infinity"`}, {math.Inf(-1), `"-Infinity"`}} {
-		w.set("oven.actual", gateway.Of(x.value))
+		w.Set("oven.actual", gateway.Of(x.value))
 		w.want(`{ attribute(name: "oven.actual") { readback { value number } } }`, "",
 			`{"attribute":{"readback":{"value":`+x.json+`,"number":null}}}`)
 		r := w.ask(`{ attributes(match: "oven.*") { attributes { name readback { value number } } } }`, "")
@@ -116,10 +116,10 @@ func TestCA34UnsetLimitsAreNull(t *testing.T) {
 
 func TestListsPagesAndFilters(t *testing.T) {
 	w := newWorld(t)
-	other := hubtest.NewDevice(w.bus, "bath", hubtest.Float("bath.level", gateway.AccessRead), hubtest.Float("bath.flow", gateway.AccessRead))
+	other := hubtest.NewDevice(w.Bus, "bath", hubtest.Float("bath.level", gateway.AccessRead), hubtest.Float("bath.flow", gateway.AccessRead))
 	other.Set("bath.flow", gateway.Of(1.0))
 	other.Update(hubtest.Change{Path: "bath.level", Role: gateway.Readback, Value: gateway.Of(2.0), Alarm: gateway.Alarm{Severity: gateway.Major, Status: gateway.StatusHiHi}})
-	w.settle()
+	w.Settle()
 	w.want(`{ attributes(device: "bath") { attributes { name alarm { severity status } } next } }`, "",
 		`{"attributes":{"attributes":[{"name":"bath.flow","alarm":{"severity":"NO_ALARM","status":"NO_ALARM"}},{"name":"bath.level","alarm":{"severity":"MAJOR","status":"HIHI"}}],"next":null}}`)
 	w.want(`{ attributes(severity: [MAJOR, MINOR]) { attributes { name } } }`, "", `{"attributes":{"attributes":[{"name":"bath.level"}]}}`)
@@ -127,7 +127,7 @@ func TestListsPagesAndFilters(t *testing.T) {
 	w.want(`{ commands { commands { name } next } }`, "", `{"commands":{"commands":[{"name":"oven.cancel"},{"name":"oven.move"}],"next":null}}`)
 	w.want(`{ devices { name size attributes(first: 1) { attributes { name } next } commands { commands { name } } } }`, "",
 		`{"devices":[{"name":"bath","size":2,"attributes":{"attributes":[{"name":"bath.flow"}],"next":"bath.flow"},"commands":{"commands":[]}},
-		{"name":"oven","size":13,"attributes":{"attributes":[{"name":"oven.actual"}],"next":"oven.actual"},"commands":{"commands":[{"name":"oven.cancel"},{"name":"oven.move"}]}}]}`)
+		{"name":"oven","size":14,"attributes":{"attributes":[{"name":"oven.actual"}],"next":"oven.actual"},"commands":{"commands":[{"name":"oven.cancel"},{"name":"oven.move"}]}}]}`)
 
 	// Page by page it is the same as at once.
 	var names []string
@@ -147,7 +147,7 @@ func TestListsPagesAndFilters(t *testing.T) {
 			after = ""
 		}
 	}
-	if len(names) != 13 || names[0] != "bath.flow" || names[12] != "oven.wave" {
+	if len(names) != 14 || names[0] != "bath.flow" || names[13] != "oven.wave" {
 		t.Errorf("pages have %v", names)
 	}
 	w.wantError(`{ attributes(first: 0) { next } }`, "", "malformed")
@@ -162,11 +162,11 @@ func TestLargeValuesEndAPageEarly(t *testing.T) {
 	for i := range d {
 		d[i] = &gateway.Descriptor{Path: gateway.Path(fmt.Sprintf("cam.i%d", i)), Access: gateway.AccessRead, Type: gateway.Type{Kind: gateway.Float64, Shape: []int{50000}}}
 	}
-	cam := hubtest.NewDevice(w.bus, "cam", d...)
+	cam := hubtest.NewDevice(w.Bus, "cam", d...)
 	for _, x := range d {
 		cam.Set(x.Path, gateway.ArrayOf(make([]float64, 50000)))
 	}
-	w.settle()
+	w.Settle()
 	w.want(`{ attributes(device: "cam") { attributes { name } next } }`, "",
 		`{"attributes":{"attributes":[{"name":"cam.i0"},{"name":"cam.i1"},{"name":"cam.i2"}],"next":"cam.i2"}}`)
 }
@@ -187,9 +187,9 @@ func TestWhatDoesNotExist(t *testing.T) {
 
 func TestWEB16LostDeviceIsShown(t *testing.T) {
 	w := newWorld(t)
-	w.set("oven.actual", gateway.Of(7.0))
-	w.oven.SetState(false, "unplugged")
-	w.settle()
+	w.Set("oven.actual", gateway.Of(7.0))
+	w.Device.SetState(false, "unplugged")
+	w.Settle()
 	w.want(`{ attribute(name: "oven.actual") { readback { value availability alarm { severity status text } } availability { state words } } device(name: "oven") { availability { state words } } }`, "",
 		`{"attribute":{"readback":{"value":7,"availability":"DISCONNECTED","alarm":{"severity":"INVALID","status":"COMM","text":"unplugged"}},"availability":{"state":"DISCONNECTED","words":"unplugged"}},"device":{"availability":{"state":"DISCONNECTED","words":"unplugged"}}}`)
 }
@@ -206,8 +206,8 @@ func TestRequestsByGET(t *testing.T) {
 	}
 	r = get(url.Values{"query": {`mutation { execute(name: "oven.cancel") { stage } }`}})
 	w.wantCode(r, "malformed")
-	if r.StatusCode != http.StatusMethodNotAllowed || r.Header.Get("Allow") != "POST" || len(w.oven.Puts()) != 0 {
-		t.Errorf("a mutation by GET: status %d, %d puts", r.StatusCode, len(w.oven.Puts()))
+	if r.StatusCode != http.StatusMethodNotAllowed || r.Header.Get("Allow") != "POST" || len(w.Device.Puts()) != 0 {
+		t.Errorf("a mutation by GET: status %d, %d puts", r.StatusCode, len(w.Device.Puts()))
 	}
 	r = get(url.Values{"query": {`{ devices { name } }`}, "variables": {`{`}})
 	w.wantCode(r, "malformed")

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/hub/hubtest"
+	"github.com/polygate/gateway/internal/frontendtest"
 )
 
 // peer is one end of a WebSocket that says what the test wants.
@@ -168,7 +168,7 @@ func TestWEB09Subprotocols(t *testing.T) {
 		}
 		p.say(`{"type":"connection_init"}`)
 		p.wantMessage("connection_ack", "")
-		w.set("oven.actual", gateway.Of(1.0))
+		w.Set("oven.actual", gateway.Of(1.0))
 		p.begin("a", updates)
 		p.until("a", `"SYNCED"`)
 		p.begin("b", `{ devices { name } }`)
@@ -325,10 +325,10 @@ func TestOperationsThatCannotBegin(t *testing.T) {
 	}
 }
 
-func TestPutsAndQueriesDoNotWaitForEachOther(t *testing.T) {
+func TestWEB17PutsAndQueriesDoNotWaitForEachOther(t *testing.T) {
 	w := newWorld(t)
 	arrived := make(chan *gateway.Put, maxOperations)
-	w.oven.OnPut(func(_ *hubtest.Device, p *gateway.Put) { arrived <- p })
+	w.Device.OnPut(func(_ *hubtest.Device, p *gateway.Put) { arrived <- p })
 	p := w.socket(transportWS)
 	for i := range maxOperations {
 		p.begin(fmt.Sprint("put ", i), `mutation { put(name: "oven.ramp", value: 1) { stage } }`)
@@ -345,8 +345,8 @@ func TestPutsAndQueriesDoNotWaitForEachOther(t *testing.T) {
 	p.begin("s", updates)
 	p.until("s", "SYNCED")
 	for _, put := range puts {
-		w.oven.Accept(put)
-		w.oven.Finish(put, gateway.Verdict{Stage: gateway.StageVerified})
+		w.Device.Accept(put)
+		w.Device.Finish(put, gateway.Verdict{Stage: gateway.StageVerified})
 	}
 	answers := map[string]int{}
 	for range 2 * (maxOperations - 1) {
@@ -365,7 +365,7 @@ func TestPutsAndQueriesDoNotWaitForEachOther(t *testing.T) {
 
 func TestSubscriptionsByTheThousand(t *testing.T) {
 	w := newWorld(t, func(c *Config, _ *limits) { c.Subscriptions = maxSubscriptions + 10 })
-	w.set("oven.actual", gateway.Of(0.0))
+	w.Set("oven.actual", gateway.Of(0.0))
 	p := w.socket(transportWS)
 	for i := range maxSubscriptions {
 		p.begin(fmt.Sprint(i), updates)
@@ -384,7 +384,7 @@ func TestSubscriptionsByTheThousand(t *testing.T) {
 	if !strings.Contains(refused, `"busy"`) {
 		t.Errorf("refused with %s", refused)
 	}
-	w.set("oven.actual", gateway.Of(1.0))
+	w.Set("oven.actual", gateway.Of(1.0))
 	seen := map[string]bool{}
 	for len(seen) < maxSubscriptions {
 		m := p.hear()
@@ -433,7 +433,7 @@ func TestAClientThatStopsReading(t *testing.T) {
 	w.wantStreams(2)
 	deadline := time.Now().Add(patience)
 	for i := 0; ; i++ {
-		w.set("oven.wave", gateway.ArrayOf(append([]float64{float64(i)}, make([]float64, 99999)...)))
+		w.Set("oven.wave", gateway.ArrayOf(append([]float64{float64(i)}, make([]float64, 99999)...)))
 		if all, _ := w.server.streams.status(); len(all) == 0 {
 			break
 		}
@@ -449,10 +449,10 @@ func TestAClientThatStopsReading(t *testing.T) {
 // TestWEB06AFrozenNetwork freezes a client whose connection stays open.
 func TestWEB06AFrozenNetwork(t *testing.T) {
 	w := newWorld(t, func(_ *Config, l *limits) { l.keepAlive, l.pong = 20*time.Millisecond, 200*time.Millisecond })
-	frozen := newFreezer(t, w.server.Addr().String())
 	for _, subscribed := range []bool{false, true} {
+		network := frontendtest.NewFreezer(t, w.server.Addr().String())
 		direct := w.url
-		w.url = "http://" + frozen.Addr().String()
+		w.url = "http://" + network.Address
 		p := w.socket(transportWS)
 		w.url = direct
 		if subscribed {
@@ -463,69 +463,9 @@ func TestWEB06AFrozenNetwork(t *testing.T) {
 		if len(all) != 1 {
 			t.Fatalf("%d streams", len(all))
 		}
-		frozen.frozen.Lock()
+		network.Freeze()
 		w.wantStreams(0)
-		frozen.frozen.Unlock()
 		p.end()
-	}
-}
-
-// freezer is a proxy that can stop to carry anything while it keeps its connections.
-type freezer struct {
-	net.Listener
-	frozen sync.RWMutex // locked while it is
-}
-
-func newFreezer(t *testing.T, to string) *freezer {
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &freezer{Listener: inner}
-	var carriers sync.WaitGroup
-	var open []net.Conn
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			a, err := inner.Accept()
-			if err != nil {
-				return
-			}
-			b, err := net.Dial("tcp", to)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			open = append(open, a, b)
-			carriers.Go(func() { f.carry(a, b) })
-			carriers.Go(func() { f.carry(b, a) })
-		}
-	}()
-	t.Cleanup(func() {
-		_ = inner.Close()
-		<-ended
-		for _, c := range open {
-			_ = c.Close()
-		}
-		carriers.Wait()
-	})
-	return f
-}
-
-func (f *freezer) carry(from, to net.Conn) {
-	buf := make([]byte, 4096)
-	for {
-		n, err := from.Read(buf)
-		f.frozen.RLock()
-		_, failed := to.Write(buf[:n])
-		if err != nil {
-			_ = to.Close()
-		}
-		f.frozen.RUnlock()
-		if err != nil || failed != nil {
-			return
-		}
 	}
 }
 

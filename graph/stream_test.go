@@ -15,6 +15,7 @@ import (
 
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/hub/hubtest"
+	"github.com/polygate/gateway/internal/frontendtest"
 )
 
 // events opens an event stream by GET, as a browser's EventSource does.
@@ -82,14 +83,14 @@ func TestEventStreamContinuesByItself(t *testing.T) {
 	query := `subscription { updates(match: "oven.actual", cursor: "1-1") { events { type sample { value } } } }`
 	r := w.events(query, "")
 	r.until("SYNCED")
-	w.set("oven.actual", gateway.Of(1.0))
+	w.Set("oven.actual", gateway.Of(1.0))
 	last := r.until(`"value":1`)
 	if _, err := gateway.ParseCursor(last.id); err != nil || last.id == "" {
 		t.Fatalf("the id is %q", last.id)
 	}
 	r.close()
-	w.set("oven.actual", gateway.Of(2.0))
-	w.set("oven.actual", gateway.Of(3.0))
+	w.Set("oven.actual", gateway.Of(2.0))
+	w.Set("oven.actual", gateway.Of(3.0))
 	e := w.events(query, last.id).until(`"value":3`)
 	if strings.Contains(e.data, "GAP") || strings.Contains(e.data, "ADDED") || !strings.Contains(e.data, `"value":2`) {
 		t.Errorf("continued with %s", e.data)
@@ -104,7 +105,7 @@ func TestEventStreamContinuesByItself(t *testing.T) {
 // TestCursorOfAnotherLife says so, and gives a fresh snapshot.
 func TestCursorOfAnotherLife(t *testing.T) {
 	w := newWorld(t)
-	w.set("oven.actual", gateway.Of(7.0))
+	w.Set("oven.actual", gateway.Of(7.0))
 	p := w.socket(transportWS)
 	p.begin("a", `subscription { updates(match: "oven.actual", cursor: "`+gateway.Cursor{Epoch: 12345, N: 7}.String()+`") { events { type } batch } }`)
 	text := p.until("a", "SYNCED")
@@ -120,7 +121,7 @@ func TestSelectionsOfASubscription(t *testing.T) {
 	p := w.socket(transportWS)
 	p.begin("setpoints", `subscription { updates(match: "oven.ramp", roles: [SETPOINT]) { events { role type } } }`)
 	p.until("setpoints", "SYNCED")
-	w.set("oven.ramp", gateway.Of(1.0))
+	w.Set("oven.ramp", gateway.Of(1.0))
 	w.ask(putValue, `{"n":"oven.ramp","v":2}`)
 	if text := p.until("setpoints", "SAMPLE"); strings.Contains(text, "READBACK") {
 		t.Errorf("got %s", text)
@@ -128,9 +129,9 @@ func TestSelectionsOfASubscription(t *testing.T) {
 	p.say(`{"id":"setpoints","type":"complete"}`)
 	p.begin("alarms", `subscription { updates(match: "oven.actual", changes: [ALARM]) { events { changes sample { value } } } }`)
 	p.until("alarms", "null")
-	w.set("oven.actual", gateway.Of(1.0)) // leaves the alarm of what was never read
-	w.set("oven.actual", gateway.Of(2.0))
-	w.oven.Update(hubtest.Change{Path: "oven.actual", Role: gateway.Readback, Value: gateway.Of(3.0), Alarm: gateway.Alarm{Severity: gateway.Minor, Status: gateway.StatusHigh}})
+	w.Set("oven.actual", gateway.Of(1.0)) // leaves the alarm of what was never read
+	w.Set("oven.actual", gateway.Of(2.0))
+	w.Device.Update(hubtest.Change{Path: "oven.actual", Role: gateway.Readback, Value: gateway.Of(3.0), Alarm: gateway.Alarm{Severity: gateway.Minor, Status: gateway.StatusHigh}})
 	if text := p.until("alarms", `"value":3`); !strings.Contains(text, "ALARM") || strings.Contains(text, `"value":2`) {
 		t.Errorf("got %s", text)
 	}
@@ -143,10 +144,10 @@ func TestSelectionsOfASubscription(t *testing.T) {
 // TestBatchIsWhatTheEventsAre compares the two forms of the same delivery.
 func TestBatchIsWhatTheEventsAre(t *testing.T) {
 	w := newWorld(t)
-	w.oven.SetState(false, "un\u201cplugged\u201d")
-	w.oven.SetState(true, "")
-	w.set("oven.mode", gateway.EnumOf(1))
-	w.set("oven.actual", gateway.Of(nan()))
+	w.Device.SetState(false, "un\u201cplugged\u201d")
+	w.Device.SetState(true, "")
+	w.Set("oven.mode", gateway.EnumOf(1))
+	w.Set("oven.actual", gateway.Of(nan()))
 	p := w.socket(transportWS)
 	const sample = `{ value index time alarm { severity status text } seq }`
 	p.begin("a", `subscription { updates(match: "oven.*") { batch events {
@@ -179,11 +180,11 @@ func TestBatchIsWhatTheEventsAre(t *testing.T) {
 		}
 	}
 	check(p.until("a", "SYNCED"))
-	w.set("oven.mode", gateway.EnumOf(2))
+	w.Set("oven.mode", gateway.EnumOf(2))
 	check(p.until("a", "SAMPLE"))
-	w.oven.SetState(false, "unplugged")
+	w.Device.SetState(false, "unplugged")
 	check(p.until("a", "AVAILABILITY"))
-	w.oven.Redescribe(ovenDescriptors()[1:]...)
+	w.Device.Redescribe(frontendtest.OvenDescriptors()[1:]...)
 	check(p.until("a", "REMOVED"))
 	p.end()
 }
@@ -213,13 +214,13 @@ func covers(a, b any) bool {
 
 func TestWEB16SubscribersHearOfALostDevice(t *testing.T) {
 	w := newWorld(t)
-	w.set("oven.actual", gateway.Of(7.0))
+	w.Set("oven.actual", gateway.Of(7.0))
 	p := w.socket(transportWS)
 	p.begin("a", updates)
 	p.until("a", "SYNCED")
 	r := w.events(updates, "")
 	r.until("SYNCED")
-	w.oven.SetState(false, "unplugged")
+	w.Device.SetState(false, "unplugged")
 	for _, text := range []string{p.until("a", "DISCONNECTED"), r.until("DISCONNECTED").data} {
 		if !strings.Contains(text, `"value":7`) || !strings.Contains(text, `"INVALID"`) {
 			t.Errorf("got %s", text)
@@ -230,8 +231,8 @@ func TestWEB16SubscribersHearOfALostDevice(t *testing.T) {
 	if text := late.until("b", "SYNCED"); !strings.Contains(text, "DISCONNECTED") {
 		t.Errorf("a new one gets %s", text)
 	}
-	w.oven.SetState(true, "")
-	w.set("oven.actual", gateway.Of(8.0))
+	w.Device.SetState(true, "")
+	w.Set("oven.actual", gateway.Of(8.0))
 	p.until("a", `"value":8`)
 	late.end()
 	p.end()
@@ -268,23 +269,23 @@ func TestWEB07StoppingClosesStreamsInOrder(t *testing.T) {
 		t.Error(err)
 	}
 	all, n := w.server.streams.status()
-	if len(all) != 0 || n != 0 || len(w.hub.Clients()) != 0 || w.server.listener.Count() != 0 {
-		t.Errorf("something is still open: %v, %d subscriptions, %v, %d connections", all, n, w.hub.Clients(), w.server.listener.Count())
+	if len(all) != 0 || n != 0 || len(w.Hub.Clients()) != 0 || w.server.listener.Count() != 0 {
+		t.Errorf("something is still open: %v, %d subscriptions, %v, %d connections", all, n, w.Hub.Clients(), w.server.listener.Count())
 	}
 }
 
 func TestStoppingLetsAPutFinish(t *testing.T) {
 	w := newWorld(t)
 	waiting := make(chan *gateway.Put, 1)
-	w.oven.OnPut(func(_ *hubtest.Device, p *gateway.Put) { waiting <- p })
+	w.Device.OnPut(func(_ *hubtest.Device, p *gateway.Put) { waiting <- p })
 	answer := make(chan reply, 1)
 	go func() { answer <- w.ask(putValue, `{"n":"oven.ramp","v":1}`) }()
 	p := <-waiting
 	ended := make(chan error, 1)
 	go func() { ended <- w.end() }()
 	<-w.server.stopping.Done()
-	w.oven.Accept(p)
-	w.oven.Finish(p, gateway.Verdict{Stage: gateway.StageVerified})
+	w.Device.Accept(p)
+	w.Device.Finish(p, gateway.Verdict{Stage: gateway.StageVerified})
 	if r := <-answer; !strings.Contains(r.text, "VERIFIED") {
 		t.Error(r.text)
 	}
@@ -298,7 +299,7 @@ func TestStoppingDoesNotWaitForEver(t *testing.T) {
 		l.drain, l.batch, l.linger = 50*time.Millisecond, time.Minute, 50*time.Millisecond
 	})
 	waiting := make(chan *gateway.Put, 2)
-	w.oven.OnPut(func(_ *hubtest.Device, p *gateway.Put) { waiting <- p })
+	w.Device.OnPut(func(_ *hubtest.Device, p *gateway.Put) { waiting <- p })
 	go func() {
 		response, err := w.client.Post(w.url+"/graphql", jsonType, strings.NewReader(`{"query":"mutation { execute(name: \"oven.cancel\") { stage } }"}`))
 		if err == nil {
@@ -313,7 +314,7 @@ func TestStoppingDoesNotWaitForEver(t *testing.T) {
 	w.raw("POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n1")
 	w.wantStreams(1)
 	for i := range 30 { // more than the sockets hold
-		w.set("oven.wave", gateway.ArrayOf(append([]float64{float64(i)}, make([]float64, 99999)...)))
+		w.Set("oven.wave", gateway.ArrayOf(append([]float64{float64(i)}, make([]float64, 99999)...)))
 	}
 	if err := w.end(); err != nil {
 		t.Error(err)
@@ -325,7 +326,7 @@ func TestATakenPortIsNamed(t *testing.T) {
 	w := newWorld(t)
 	cfg := DefaultConfig()
 	cfg.Listen = w.server.Addr().String()
-	err := New(cfg, w.hub, w.server.log).Listen(t.Context())
+	err := New(cfg, w.Hub, w.server.log).Listen(t.Context())
 	if err == nil || !strings.Contains(err.Error(), cfg.Listen) || !strings.Contains(err.Error(), "frontends.graphql.listen") {
 		t.Errorf("got %v", err)
 	}

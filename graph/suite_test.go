@@ -62,21 +62,11 @@ func startWith(dial func(t testing.TB, url string) frontendtest.Client) frontend
 		if err := server.Listen(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(context.Background())
-		done := make(chan error, 1)
-		go func() { done <- server.Serve(ctx) }()
+		stop := frontendtest.Serve(t, server.Serve)
 		return &frontendtest.Frontend{
 			Protocol: "graphql",
 			Dial:     func(t testing.TB) frontendtest.Client { return dial(t, "http://"+server.Addr().String()) },
-			Stop: func(ctx context.Context) error {
-				cancel()
-				select {
-				case err := <-done:
-					return err
-				case <-ctx.Done():
-					return ctx.Err()
-				}
-			},
+			Stop:     func(context.Context) error { return stop() },
 		}
 	}
 }

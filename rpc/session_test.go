@@ -88,7 +88,7 @@ func (x *talk) wantError(a *pb.SessionResponse, kind gateway.ErrorKind) {
 }
 
 // A put that takes long does not hold up what is asked behind it, on whatever device.
-func TestVerdictsComeAsTheyCome(t *testing.T) {
+func TestWEB17VerdictsComeAsTheyCome(t *testing.T) {
 	s := newScene(t)
 	held := make(chan *gateway.Put, 1)
 	s.Rig.OnPut(func(d *hubtest.Device, p *gateway.Put) {

@@ -49,7 +49,7 @@ func TestWEB07StreamsEndWithTheFrontend(t *testing.T) {
 	}
 
 	stopped := make(chan error, 1)
-	go func() { stopped <- s.stop(s.ctx) }()
+	go func() { stopped <- s.stop() }()
 	if m, err := h.Recv(); err != nil || m.GetStatus() != healthpb.HealthCheckResponse_NOT_SERVING {
 		t.Errorf("while stopping health is %v: %v", m, err)
 	}
@@ -82,7 +82,7 @@ func TestAPutUnderWayEndsWhileStopping(t *testing.T) {
 	}()
 	p := <-arrived
 	stopped := make(chan error, 1)
-	go func() { stopped <- s.stop(s.ctx) }()
+	go func() { stopped <- s.stop() }()
 	for s.conn.GetState() == connectivity.Ready { // until it was told that the server goes away
 		s.conn.WaitForStateChange(s.ctx, connectivity.Ready)
 	}
@@ -154,8 +154,34 @@ func TestAClientThatDoesNotRead(t *testing.T) {
 	if lost == 0 {
 		t.Error("nothing is said to be lost")
 	}
-	if err := s.stop(s.ctx); err != nil {
+	if err := s.stop(); err != nil {
 		t.Error(err)
+	}
+}
+
+// WEB-06: a client that lost its network is noticed and forgotten, whether or not
+// there is anything to tell it.
+func TestWEB06AFrozenNetwork(t *testing.T) {
+	if l := defaultLimits(); l.silence+l.pong > 40*time.Second {
+		t.Errorf("a dead client is kept for %v", l.silence+l.pong)
+	}
+	for name, match := range map[string]string{"idle": "rig.level", "busy": "rig.wave"} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, func(_ *Config, l *limits) { l.silence, l.pong = time.Second, 200*time.Millisecond }) // gRPC takes no shorter silence
+			network := frontendtest.NewFreezer(t, s.server.Addr().String())
+			s.client = pb.NewGatewayServiceClient(dial(t, network.Address))
+			s.watch(&pb.WatchRequest{Match: []string{match}}).synced()
+			network.Freeze()
+			for deadline := time.Now().Add(limit); len(s.server.streams.status()) > 0; {
+				if time.Now().After(deadline) {
+					t.Fatal("the stream goes on")
+				}
+				if match == "rig.wave" {
+					s.Rig.Set("rig.wave", gateway.ArrayOf(make([]float64, frontendtest.WaveLength)))
+				}
+				s.Settle()
+			}
+		})
 	}
 }
 

@@ -28,9 +28,10 @@ func TestSuiteOverSessions(t *testing.T) {
 func startWith(client func(*grpc.ClientConn) frontendtest.Client) frontendtest.Start {
 	return func(t testing.TB, view gateway.View) *frontendtest.Frontend {
 		s := New(testConfig(), view, zerolog.Nop())
+		stop := serve(t, s)
 		return &frontendtest.Frontend{
 			Protocol: "grpc",
-			Stop:     serve(t, s),
+			Stop:     func(context.Context) error { return stop() },
 			Dial: func(t testing.TB) frontendtest.Client {
 				c, err := grpc.NewClient(s.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 				if err != nil {

@@ -25,33 +25,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // limit is how long a test waits for what must happen.
 const limit = frontendtest.Limit
 
-// serve runs a frontend on a view. stop stops it; it may be called again.
-func serve(t testing.TB, s *Server) (stop func(ctx context.Context) error) {
+// serve runs a frontend until stop is called, which may be called again, or the
+// test ends.
+func serve(t testing.TB, s *Server) (stop func() error) {
 	t.Helper()
 	if err := s.Listen(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx) }()
-	stop = func(ctx context.Context) error {
-		cancel()
-		select {
-		case err := <-done:
-			done <- err
-			return err
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), limit)
-		defer cancel()
-		if err := stop(ctx); err != nil {
-			t.Errorf("stopping: %v", err)
-		}
-	})
-	return stop
+	return frontendtest.Serve(t, s.Serve)
 }
 
 func testConfig() Config {
@@ -75,7 +56,7 @@ type scene struct {
 	*testing.T
 	*frontendtest.World
 	server *Server
-	stop   func(context.Context) error
+	stop   func() error
 	ctx    context.Context
 	conn   *grpc.ClientConn
 	client pb.GatewayServiceClient

@@ -1,7 +1,6 @@
 package frontendtest
 
 import (
-	"context"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -42,15 +41,7 @@ func NewScripted(tb testing.TB) *World {
 func newWorld(tb testing.TB, ear hub.Bus, line hubtest.Line, opts hub.Options, bus *hubtest.Bus) *World {
 	tb.Helper()
 	h := hub.New(ear, opts)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- h.Serve(ctx) }()
-	tb.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			tb.Errorf("hub: %v", err)
-		}
-	})
+	Serve(tb, h.Serve)
 	w := &World{View: h, Hub: h, Line: line, Bus: bus, tb: tb}
 	w.marker = hubtest.NewDevice(line, "marker", hubtest.Float("marker.n", gateway.AccessRead))
 	w.Rig = hubtest.NewDevice(line, "rig", RigDescriptors()...)
