@@ -141,9 +141,11 @@ func (d *Document) Keys(path ...string) []string {
 		return nil
 	}
 	keys := make([]string, 0, len(node.Content)/2)
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		if key := node.Content[i].Value; !slices.Contains(keys, key) {
-			keys = append(keys, key)
+	for _, m := range withMerged(node) {
+		for i := 0; i+1 < len(m.Content); i += 2 {
+			if key := m.Content[i].Value; key != mergeKey && !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
 		}
 	}
 	return keys

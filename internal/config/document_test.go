@@ -62,6 +62,13 @@ func TestEveryMistakeIsReportedAtItsPlace(t *testing.T) {
 			`f.yaml:3:3: key "baud" is already set in line 2`,
 			`f.yaml:4:9: want a time such as 200ms or 5s, got "x"`,
 		}},
+		{"merged", "b: &b {prot: x, baud: 1, baud: 2}\na:\n  <<: *b\n  buad: 1\n", []string{
+			`f.yaml:1:8: unknown key "prot"; did you mean "port"?`,
+			`f.yaml:1:26: key "baud" is already set in line 1`,
+			`f.yaml:4:3: unknown key "buad"; did you mean "baud"?`,
+		}},
+		{"merged with what is no mapping", "a: {<<: 3}\n", []string{`f.yaml:1:9: map merge requires map or sequence of maps as the value`}},
+		{"merged with itself", "a: &a {<<: *a, port: p}\n", []string{`f.yaml:1:12: merge-key: cyclic merge alias`}},
 		{"not a mapping", "a: 3\n", []string{`f.yaml:1:4: want a mapping of settings here, got "3"`}},
 		{"syntax", "a: [1\nb: 2", []string{`f.yaml:2:2: did not find expected ',' or ']'`}},
 		{"a list at the top", "- a\n", []string{`f.yaml:1:1: want keys such as "links:" and "devices:" here, got a list`}},
@@ -118,6 +125,35 @@ func TestKeysKeepTheOrderOfTheFile(t *testing.T) {
 	}
 	if document.Keys("links") != nil || document.Has("links") || !document.Has("devices", "b") {
 		t.Error("what is not in the file is found, or the other way round")
+	}
+}
+
+func TestMergedKeysCountWhereTheMappingHasNoneOfItsOwn(t *testing.T) {
+	document := config.Parse("f.yaml", []byte(`
+links:
+  one: &one {port: p, baud: 9600, poll: 1s}
+  two: &two {<<: *one, baud: 115200, list: [1]}
+  three: {<<: [*two, {baud: 1, reply_timeout: 2s}], on: true, poll: 3s}
+  four: &four {<<: *four, port: q}
+more:
+  <<: {five: {port: r}, six: {}}
+  six: {<<: {port: s}}
+`))
+	if got := strings.Join(document.Keys("more"), " "); got != "six five" {
+		t.Errorf("keys %s", got)
+	}
+	for path, want := range map[string]string{"links three port": "p", "links three baud": "115200", "links three poll": "3s", "more five port": "r", "more six port": "s", "links one list": ""} {
+		if got := document.Text(strings.Fields(path)...); got != want {
+			t.Errorf("%s is %q, want %q", path, got, want)
+		}
+	}
+	var three link
+	document.Decode(&three, []string{"links", "three"})
+	if three.Port != "p" || three.Baud != 115200 || three.Poll != 3*time.Second || three.Reply != 2*time.Second || !three.On || len(three.List) != 1 {
+		t.Errorf("decoded %+v", three)
+	}
+	if err := document.Err(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -3,6 +3,7 @@ package config
 import (
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,9 +52,11 @@ func entry(node *yaml.Node, key string) (keyNode, value *yaml.Node) {
 	}
 	switch node.Kind {
 	case yaml.MappingNode:
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			if node.Content[i].Value == key {
-				return node.Content[i], resolve(node.Content[i+1])
+		for _, m := range withMerged(node) {
+			for i := 0; i+1 < len(m.Content); i += 2 {
+				if m.Content[i].Value == key {
+					return m.Content[i], resolve(m.Content[i+1])
+				}
 			}
 		}
 	case yaml.SequenceNode:
@@ -79,6 +82,37 @@ func resolve(node *yaml.Node) *yaml.Node {
 		}
 	}
 	return nil
+}
+
+// mergeKey is the key whose value, a mapping or a list of such, gives a mapping
+// the keys that it does not have itself.
+const mergeKey = "<<"
+
+// withMerged returns a mapping and those that it merges, in the order in which
+// a key counts: the first that has it.
+func withMerged(node *yaml.Node) []*yaml.Node { return appendMerged(nil, node) }
+
+func appendMerged(all []*yaml.Node, node *yaml.Node) []*yaml.Node {
+	node = resolve(node)
+	// One that is there already, as one that merges itself, brings nothing new.
+	if node == nil || node.Kind != yaml.MappingNode || slices.Contains(all, node) {
+		return all
+	}
+	all = append(all, node)
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value != mergeKey {
+			continue
+		}
+		merged := resolve(node.Content[i+1])
+		if merged == nil || merged.Kind != yaml.SequenceNode {
+			all = appendMerged(all, merged)
+			continue
+		}
+		for _, m := range merged.Content {
+			all = appendMerged(all, m)
+		}
+	}
+	return all
 }
 
 func isNull(node *yaml.Node) bool {
@@ -112,22 +146,32 @@ func (d *Document) checkKeys(node *yaml.Node, typ reflect.Type, others []string)
 			d.checkKeys(item, typ.Elem(), nil)
 		}
 	case node.Kind == yaml.MappingNode && typ.Kind() == reflect.Map:
-		d.checkRepeated(node)
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			d.checkKeys(node.Content[i+1], typ.Elem(), nil)
+		for _, m := range withMerged(node) {
+			d.checkRepeated(m)
+			for i := 0; i+1 < len(m.Content); i += 2 {
+				if m.Content[i].Value != mergeKey {
+					d.checkKeys(m.Content[i+1], typ.Elem(), nil)
+				}
+			}
 		}
 	case node.Kind == yaml.MappingNode && typ.Kind() == reflect.Struct:
-		d.checkRepeated(node)
-		fields := fieldsOf(typ)
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			key := node.Content[i]
-			field, known := fields[key.Value]
-			switch {
-			case known:
-				d.checkKeys(node.Content[i+1], field, nil)
-			case !contains(others, key.Value) && key.Value != "<<":
-				d.addAt(key, "unknown key %q%s", key.Value, didYouMean(key.Value, fields, others))
-			}
+		for _, m := range withMerged(node) {
+			d.checkRepeated(m)
+			d.checkFields(m, fieldsOf(typ), others)
+		}
+	}
+}
+
+// checkFields checks the keys of one mapping against those of a struct.
+func (d *Document) checkFields(node *yaml.Node, fields map[string]reflect.Type, others []string) {
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key := node.Content[i]
+		field, known := fields[key.Value]
+		switch {
+		case known:
+			d.checkKeys(node.Content[i+1], field, nil)
+		case !contains(others, key.Value) && key.Value != mergeKey:
+			d.addAt(key, "unknown key %q%s", key.Value, didYouMean(key.Value, fields, others))
 		}
 	}
 }
