@@ -198,6 +198,7 @@ func (f *file) checkNames(document *config.Document) {
 		}
 		f.addLoad(planned.link, driver)
 		f.warnOfFlow(planned, driver)
+		f.checkBreaks(document, planned, driver)
 		model := driver.Model()
 		annotations[planned.name] = model.Info.Annotations
 		for i := range model.Attributes {

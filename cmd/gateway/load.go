@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/polygate/gateway/device"
+	"github.com/polygate/gateway/device/link"
+	"github.com/polygate/gateway/internal/config"
 )
 
 // A ratedLink has a baud rate.
@@ -46,6 +48,20 @@ func (f *file) warnOfFlow(planned plannedDevice, driver device.Driver) {
 	d, isRaw := driver.(rawSpeaker)
 	if isFlow && isRaw && l.XonXoff() && d.RawBytes() {
 		f.warnings = append(f.warnings, fmt.Sprintf("devices.%s: it has bytes of any value (%%r, %%R, %%D or a checksum), and flow: xonxoff of %s takes 0x11 and 0x13 away", planned.name, planned.link))
+	}
+}
+
+// A breakSender is a driver that can tell whether it sends breaks.
+type breakSender interface{ SendsBreaks() bool }
+
+// checkBreaks reports a device that sends breaks on a link that has none.
+func (f *file) checkBreaks(document *config.Document, planned plannedDevice, driver device.Driver) {
+	if d, ok := driver.(breakSender); !ok || !d.SendsBreaks() {
+		return
+	}
+	switch l := f.links[planned.link].(type) {
+	case link.TCP, link.UDP:
+		document.Problem([]string{"devices", planned.name, "link"}, "the device is sent a break, which %s cannot do: port and rfc2217 can", l)
 	}
 }
 

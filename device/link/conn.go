@@ -173,8 +173,12 @@ func (c *Conn) PassOn(b []byte, at time.Time) {
 	}
 }
 
-// Break holds the line in the break condition for d.
+// Break holds the line in the break condition for d. Its errors are those of
+// Write, or that the link cannot do that.
 func (c *Conn) Break(d time.Duration) error {
+	if c.ctx.Err() != nil || c.over.Load() {
+		return c.overError("sending a break")
+	}
 	b, ok := c.sess.port.(breaker)
 	if !ok {
 		return fmt.Errorf("%s: a break cannot be sent on %s", c.line.name, c.line.opener)

@@ -94,6 +94,7 @@ type step struct {
 	format *stream.Format // nil for a mere pause
 	field  *stream.Field  // of the value; nil if it takes none
 	reply  *stream.Format // nil if nothing is expected
+	brk    time.Duration  // a break before it
 	wait   time.Duration
 }
 
@@ -266,8 +267,8 @@ func (k *compiler) request(read Steps, at describe.Place) *exchange {
 	case asks.Send == "":
 		here.Errorf("nothing is sent here that asks for the value")
 		return nil
-	case asks.Reply != nil || asks.Wait != 0:
-		here.Errorf("what asks for the value is only sent: the answer's format is beside read, and there is no wait")
+	case asks.Reply != nil || asks.Wait != 0 || asks.Break != 0:
+		here.Errorf("what asks for the value is only sent: the answer's format is beside read, and a wait or a break is a step before it")
 		return nil
 	}
 	b := literal(asks.Send, "a query", here)

@@ -1,6 +1,7 @@
 package serial
 
 import (
+	"slices"
 	"time"
 )
 
@@ -17,6 +18,17 @@ func (d *Driver) LineShare(byteTime time.Duration) float64 {
 		share += d.plan.exchangeTime(x, byteTime).Seconds() / x.period.Seconds()
 	}
 	return share
+}
+
+// SendsBreaks reports whether the configuration has a break in it.
+func (d *Driver) SendsBreaks() bool {
+	breaks := func(steps []step) bool {
+		return slices.ContainsFunc(steps, func(s step) bool { return s.brk > 0 })
+	}
+	return breaks(d.plan.before) || slices.ContainsFunc(d.plan.exchanges, func(x *exchange) bool { return breaks(x.before) }) ||
+		slices.ContainsFunc(d.plan.items, func(it item) bool {
+			return it.write != nil && (breaks(it.write.steps) || breaks(it.write.cleanup))
+		})
 }
 
 // exchangeTime is how long one exchange keeps the line busy.
@@ -43,10 +55,10 @@ func (p *plan) stepTime(s *step, byteTime time.Duration) time.Duration {
 		n = s.format.TypicalLength(0) + len(p.outTerminator)
 	}
 	if s.reply == nil {
-		return time.Duration(n)*byteTime + s.wait
+		return time.Duration(n)*byteTime + s.brk + s.wait
 	}
 	n += s.reply.TypicalLength(0) + len(p.in.terminator)
-	return time.Duration(n)*byteTime + turnaround + s.wait
+	return time.Duration(n)*byteTime + turnaround + s.brk + s.wait
 }
 
 // replyBytes is how long a reply is, terminators included.

@@ -32,8 +32,8 @@ type putting struct {
 var errExpired = errors.New("the budget ran out")
 
 // Put sets an attribute or runs a command. What the write is made of is sent
-// as one piece: once its first byte is out, a write of several steps is carried
-// through, whatever happens to ctx.
+// as one piece: once its first byte or break is out, a write of several steps is
+// carried through, whatever happens to ctx.
 func (d *Driver) Put(ctx context.Context, index int, v gateway.Value) device.Outcome {
 	p := &putting{item: &d.plan.items[index], index: index, value: v, outcome: device.Outcome{Stage: gateway.StageAccepted}}
 	w := p.item.write
@@ -47,7 +47,7 @@ func (d *Driver) Put(ctx context.Context, index int, v gateway.Value) device.Out
 	}
 	runCtx, cancel := ctx, func() {}
 	p.start = func() bool { return wanted(ctx) }
-	if len(w.steps) > 1 {
+	if len(w.steps) > 1 || len(w.steps) > 0 && w.steps[0].brk > 0 {
 		var keep func() bool
 		runCtx, keep, cancel = untilStarted(ctx)
 		p.start = func() bool { return wanted(ctx) && keep() }
@@ -204,6 +204,17 @@ func (t *talk) step(w *write, i int, p *putting) error {
 			return errExpired
 		}
 		p.started = true
+	}
+	if s.brk > 0 {
+		fault, err := t.sendBreak(s.brk)
+		if fault != nil {
+			p.fail(gateway.KindInternal, "%w", fault)
+		} else if err == nil {
+			p.outcome.Stage = gateway.StageSent
+		}
+		if fault != nil || err != nil {
+			return err
+		}
 	}
 	if s.format != nil {
 		sent, err := t.send(p.requests[i])

@@ -6,18 +6,23 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/polygate/gateway"
 )
 
 // Steps are requests that are sent in a row, with nothing of anybody else
 // between them: one text, or a list of texts and steps.
 type Steps []Step
 
-// A Step is one request, or a pause.
+// A Step is one request, a break, or a pause.
 type Step struct {
 	Send string `yaml:"send" json:"send,omitempty"`
 	// Reply is what the instrument answers to this step. Empty means that it
 	// answers nothing, also where there is a common reply.
 	Reply *string `yaml:"reply" json:"reply,omitempty"`
+	// Break holds the line in the break condition for so long, before anything
+	// is sent.
+	Break time.Duration `yaml:"break" json:"break,omitempty"`
 	// Wait is a pause after the step.
 	Wait time.Duration `yaml:"wait" json:"wait,omitempty"`
 }
@@ -31,7 +36,7 @@ func (s *Steps) UnmarshalYAML(n *yaml.Node) error {
 	return n.Load((*[]Step)(s))
 }
 
-// UnmarshalYAML takes a text, or a mapping with send, reply and wait.
+// UnmarshalYAML takes a text, or a mapping with what a step has.
 func (s *Step) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		return n.Load(&s.Send)
@@ -48,7 +53,7 @@ func (s Steps) key() string {
 		if s[i].Reply != nil {
 			reply = *s[i].Reply
 		}
-		fmt.Fprintf(&b, "%q %q %v\n", s[i].Send, reply, s[i].Wait)
+		fmt.Fprintf(&b, "%q %q %v %v\n", s[i].Send, reply, s[i].Break, s[i].Wait)
 	}
 	return b.String()
 }
@@ -58,6 +63,11 @@ func (s Steps) key() string {
 // is the line's or the context's.
 func (t *talk) take(s *step) (answer, error) {
 	var request []byte
+	if s.brk > 0 {
+		if fault, err := t.sendBreak(s.brk); fault != nil || err != nil {
+			return answer{at: time.Now(), fault: failure(gateway.StatusComm, "%v", fault)}, err
+		}
+	}
 	if s.format != nil {
 		var err error
 		if request, err = s.format.Append(nil); err != nil {
@@ -81,6 +91,16 @@ func (t *talk) take(s *step) (answer, error) {
 		return a, wait(t.ctx, s.wait)
 	}
 	return a, nil
+}
+
+// sendBreak holds the line in the break condition. The fault is that of a link
+// that cannot; the error is the line's or the context's.
+func (t *talk) sendBreak(d time.Duration) (fault, err error) {
+	err = t.conn.Break(d)
+	if err == nil || lost(err) != nil || t.ctx.Err() != nil {
+		return nil, err
+	}
+	return err, nil
 }
 
 // takeAll takes steps until one is not answered as it should be.

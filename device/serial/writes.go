@@ -2,6 +2,7 @@ package serial
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/device/describe"
@@ -92,6 +93,9 @@ func (k *compiler) result(x *Command, d *gateway.Descriptor, w *write, at descri
 	}
 }
 
+// maxBreak is longer than any device needs: a modem takes 0.25 s as one.
+const maxBreak = 10 * time.Second
+
 // steps compiles requests. common is the reply of those that have none of
 // their own, c the codec of the value that they may take.
 func (k *compiler) steps(steps Steps, common *string, c *codec, a *Attribute, at, commonAt describe.Place) []step {
@@ -104,10 +108,13 @@ func (k *compiler) steps(steps Steps, common *string, c *codec, a *Attribute, at
 		if s.Wait < 0 || s.Wait > maxDuration {
 			here.Errorf("wait %v: want a time up to %v", s.Wait, maxDuration)
 		}
-		if s.Send == "" && s.Reply == nil && s.Wait == 0 {
+		if s.Break < 0 || s.Break > maxBreak {
+			here.Errorf("break %v: want a time up to %v", s.Break, maxBreak)
+		}
+		if s.Send == "" && s.Reply == nil && s.Break == 0 && s.Wait == 0 {
 			here.Errorf("a step sends something, expects something or waits")
 		}
-		built := step{wait: s.Wait}
+		built := step{brk: s.Break, wait: s.Wait}
 		reply, replyAt := common, commonAt
 		if s.Reply != nil {
 			reply, replyAt = s.Reply, here.In("reply")

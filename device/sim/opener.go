@@ -110,6 +110,9 @@ type simPort struct {
 	served     sync.WaitGroup
 }
 
+// Break does nothing: an instrument that is simulated has no line to hold.
+func (*simPort) Break(context.Context, time.Duration) error { return nil }
+
 // Close ends the line on both sides.
 func (p *simPort) Close() error {
 	err := p.Port.Close()
