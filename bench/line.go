@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strconv"
 	"sync"
 	"time"
@@ -16,8 +17,15 @@ import (
 	"github.com/polygate/gateway/device/link/pty"
 )
 
-// samplesPerWindow is how many values of the instrument make one measurement.
+// samplesPerWindow is how many polled values make one measurement.
 const samplesPerWindow = 50
+
+// eventsPerPair is how many unsolicited values of gateway and floor make a pair,
+// twice, and pause how long the line rests before each.
+const (
+	eventsPerPair = 50
+	pause         = 2 * time.Millisecond
+)
 
 var unsolicitedToSSE = measure{
 	name: "line", title: "pseudo-terminal to SSE client, unsolicited values, median latency, over a bare loop",
@@ -48,51 +56,31 @@ type clock struct {
 	done sync.WaitGroup
 }
 
-// startClock makes an instrument. With period 0 it waits to be asked.
-func startClock(period time.Duration) (*clock, error) {
+// startClock makes an instrument that answers every request.
+func startClock() (*clock, error) {
 	pair, err := pty.Open()
 	if err != nil {
 		return nil, err
 	}
 	c := &clock{pair: pair}
-	tell := func() error {
-		_, err := fmt.Fprintf(pair, "T=%d\r\n", time.Now().UnixNano())
-		return err
-	}
-	if period > 0 {
-		stop := make(chan struct{})
-		c.done.Go(func() { // notices the end
-			defer close(stop)
-			_, _ = io.Copy(io.Discard, pair)
-		})
-		c.done.Go(func() {
-			ticker := time.NewTicker(period)
-			defer ticker.Stop()
-			for {
-				select {
-				case <-stop:
-					return
-				case <-ticker.C:
-					if tell() != nil {
-						return
-					}
-				}
-			}
-		})
-		return c, nil
-	}
 	c.done.Go(func() {
 		requests := bufio.NewReader(pair)
 		for {
 			if _, err := requests.ReadString('\n'); err != nil {
 				return
 			}
-			if tell() != nil {
+			if c.tell() != nil {
 				return
 			}
 		}
 	})
 	return c, nil
+}
+
+// tell says the time, asked or not.
+func (c *clock) tell() error {
+	_, err := fmt.Fprintf(c.pair, "T=%d\r\n", time.Now().UnixNano())
+	return err
 }
 
 func (c *clock) stop() {
@@ -101,20 +89,21 @@ func (c *clock) stop() {
 }
 
 // lineRatio compares latencies from the instrument's clock to the client.
-// Gateway and floor have an instrument each and run side by side; each is
-// measured while the other one's client does not count.
+// Gateway and floor have an instrument each. Polled ones run side by side, and
+// each is measured while the other one's client does not count; those that
+// speak unasked take turns.
 func lineRatio(b *bench, poll time.Duration) (outcome, error) {
-	unsolicited := time.Duration(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // Instruments and clients have one core.
 	attribute := fmt.Sprintf(`read: "T?", reply: "T=%%d", poll: %v`, poll)
 	if poll == 0 {
-		unsolicited, attribute = 5*time.Millisecond, `listen: "T=%d"`
+		attribute = `listen: "T=%d"`
 	}
-	ours, err := startClock(unsolicited)
+	ours, err := startClock()
 	if err != nil {
 		return outcome{}, err
 	}
 	defer ours.stop()
-	theirs, err := startClock(unsolicited)
+	theirs, err := startClock()
 	if err != nil {
 		return outcome{}, err
 	}
@@ -124,8 +113,10 @@ func lineRatio(b *bench, poll time.Duration) (outcome, error) {
 		return outcome{}, err
 	}
 	defer gateway.stop()
-	if err := gateway.waitFor("clock.t"); err != nil {
-		return outcome{}, err
+	if poll > 0 {
+		if err := gateway.waitFor("clock.t"); err != nil {
+			return outcome{}, err
+		}
 	}
 	floor, address, err := startFloor("line", theirs.pair.Path, poll.String())
 	if err != nil {
@@ -143,11 +134,20 @@ func lineRatio(b *bench, poll time.Duration) (outcome, error) {
 	}
 	defer bare.Close()
 
-	subject, reference := newLatencies(stream.Body, `"value":`), newLatencies(bare, "T=")
-	r, err := compare(b.pairs,
-		func() (float64, error) { return subject.next(samplesPerWindow) },
-		func() (float64, error) { return reference.next(samplesPerWindow) },
-	)
+	keep := 0 // Of polled values only those count that somebody waits for.
+	if poll == 0 {
+		keep = 1
+	}
+	subject, reference := newLatencies(stream.Body, `"value":`, keep), newLatencies(bare, "T=", keep)
+	var r ratio
+	if poll > 0 {
+		r, err = compare(b.pairs,
+			func() (float64, error) { return subject.next(samplesPerWindow) },
+			func() (float64, error) { return reference.next(samplesPerWindow) },
+		)
+	} else {
+		r, err = alternate(b.pairs, eventsPerPair, unasked(ours, subject), unasked(theirs, reference))
+	}
 	if err != nil {
 		return outcome{}, err
 	}
@@ -155,15 +155,28 @@ func lineRatio(b *bench, poll time.Duration) (outcome, error) {
 	return against(r, nil, note), nil
 }
 
+// unasked lets the instrument speak, and measures how long that takes to arrive.
+func unasked(c *clock, l *latencies) sampler {
+	return func() (float64, error) {
+		timer := time.NewTimer(pause)
+		defer timer.Stop()
+		<-timer.C
+		if err := c.tell(); err != nil {
+			return 0, err
+		}
+		return l.next(1)
+	}
+}
+
 // latencies reads events that carry the time at which they were made.
 type latencies struct {
-	lines chan float64 // µs, of those that came while somebody wanted them
+	lines chan float64 // µs; what there is no room for does not count
 	err   chan error
 	all   []float64
 }
 
-func newLatencies(r io.Reader, mark string) *latencies {
-	l := &latencies{lines: make(chan float64), err: make(chan error, 1)}
+func newLatencies(r io.Reader, mark string, keep int) *latencies {
+	l := &latencies{lines: make(chan float64, keep), err: make(chan error, 1)}
 	go func() {
 		scanner := bufio.NewScanner(r)
 		for scanner.Scan() {

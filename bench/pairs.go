@@ -68,6 +68,31 @@ func compare(pairs int, subject, reference sampler) (ratio, error) {
 	return ratioOf(subjects, references, repeats), nil
 }
 
+// alternate is compare for single events, such as the way of one value. Subject
+// and reference take turns event by event, so that each follows the other and
+// what the machine does meanwhile happens to both. A pair is the medians of so
+// many events; what repeats the reference are its events in between.
+func alternate(pairs, events int, subject, reference sampler) (ratio, error) {
+	var subjects, references, repeats []float64
+	for i := range pairs {
+		var ours []float64
+		var theirs [2][]float64
+		for j := range 2 * events {
+			s, err := subject()
+			if err != nil {
+				return ratio{}, fmt.Errorf("pair %d: %w", i+1, err)
+			}
+			r, err := reference()
+			if err != nil {
+				return ratio{}, fmt.Errorf("pair %d: %w", i+1, err)
+			}
+			ours, theirs[j%2] = append(ours, s), append(theirs[j%2], r)
+		}
+		subjects, references, repeats = append(subjects, median(ours)), append(references, median(theirs[0])), append(repeats, median(theirs[1]))
+	}
+	return ratioOf(subjects, references, repeats), nil
+}
+
 // ratioOf compares what was measured round by round. The
 // reference's second measurements are repeats.
 func ratioOf(subjects, references, repeats []float64) ratio {
