@@ -54,6 +54,12 @@ func runFloor(name string, args []string) error {
 		return floorIdle(listener, args[0])
 	case "line":
 		return floorLine(listener, args[0], args[1])
+	case "line-put":
+		return floorLinePut(listener, args[0])
+	case "exchanges-bare":
+		return floorExchanges(listener, args[0])
+	case "exchanges-driver":
+		return driverExchanges(listener, args[0])
 	}
 	return fmt.Errorf("there is no floor %q", name)
 }

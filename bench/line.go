@@ -23,7 +23,7 @@ const samplesPerWindow = 50
 // eventsPerPair is how many unsolicited values of gateway and floor make a pair,
 // twice, and pause how long the line rests before each.
 const (
-	eventsPerPair = 50
+	eventsPerPair = 100
 	pause         = 2 * time.Millisecond
 )
 
