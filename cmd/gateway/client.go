@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// client talks to a running gateway over REST, so that an image without a shell
-// or curl can be asked.
+// client talks to a running gateway, so that an image without a shell or curl can
+// be asked: over REST, and to read over every protocol.
 type client struct {
 	base    string
 	timeout time.Duration
@@ -32,7 +32,7 @@ func (cl *client) flags(c *cobra.Command) {
 	if fromEnv := os.Getenv("POLYGATE_URL"); fromEnv != "" {
 		otherwise = fromEnv
 	}
-	c.Flags().StringVar(&cl.base, "url", otherwise, "the gateway's REST interface (also POLYGATE_URL)")
+	c.Flags().StringVar(&cl.base, "url", otherwise, "where the gateway is (also POLYGATE_URL)")
 	c.Flags().BoolVar(&cl.json, "json", false, "print the answer as it came")
 }
 
@@ -97,12 +97,19 @@ func newGet() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "get NAME...",
 		Short: "Read attributes of a running gateway",
+		Long: `Reads attributes, or patterns of them. The address says by which protocol:
+
+  http://HOST:PORT          REST
+  http://HOST:PORT/graphql  GraphQL
+  grpc://HOST:PORT          gRPC
+  ca://HOST:PORT            Channel Access, with the name of a process variable`,
 		Example: `  gateway get demo.r1.start
-  gateway get 'demo.r1.*'`,
+  gateway get 'demo.r1.*'
+  gateway get --url ca://127.0.0.1:5064 DEMO:R1:Start`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			for _, name := range args {
-				if err := cl.get(c, name); err != nil {
+				if err := cl.read(c, name); err != nil {
 					return err
 				}
 			}

@@ -80,7 +80,7 @@ Then with your own:                   gateway run -c gateway.yaml`,
 		return usagef("%w; see %s --help", err, c.CommandPath())
 	})
 	root.AddCommand(
-		newDemo(), newRun(), newCheck(), newSchema(),
+		newDemo(), newInstrument(), newRun(), newCheck(), newSchema(),
 		newGet(), newPut(), newWatch(), newHealth(), newVersion(),
 	)
 	root.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }

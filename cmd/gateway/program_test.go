@@ -272,3 +272,35 @@ func TestClientCommandsTalkToARunningGateway(t *testing.T) {
 		t.Errorf("get of nothing: %d %s", code, out)
 	}
 }
+
+func TestTheClientReadsOverEveryProtocol(t *testing.T) {
+	p := start(t, `
+frontends: {rest: {listen: "127.0.0.1:0"}, graphql: {listen: "127.0.0.1:0"}, grpc: {listen: "127.0.0.1:0"}, ca: {listen: "127.0.0.1:0"}}
+ops: {listen: ""}
+devices: {soft: {driver: soft, count: 3}}
+`)
+	eventually(t, p.rest(t)+"/attributes/soft.v00000", func(r reading) bool { return r.Time != "" })
+	request(t, http.MethodPut, p.rest(t)+"/attributes/soft.v00001", "2.5")
+	where := func(frontend string) string {
+		address, _, _ := strings.Cut(p.log.where(t, frontend), " ")
+		return strings.TrimPrefix(address, "http://")
+	}
+	for _, test := range []struct{ url, name, want string }{
+		{"http://" + where("rest"), "soft.v00001", " 2.5 "},
+		{p.log.where(t, "graphql"), "soft.>", "soft.v00001                  2.5 "},
+		{"grpc://" + where("grpc"), "soft.v00001", "2.5"},
+		{"ca://" + where("ca"), "SOFT:V00001", "2.5"},
+	} {
+		var out, errs bytes.Buffer
+		code := execute(t.Context(), []string{"get", "--url", test.url, test.name}, &out, &errs)
+		if code != exitOK || !strings.Contains(out.String(), test.want) {
+			t.Errorf("%s: got %d %s%s, want %s", test.url, code, &out, &errs, test.want)
+		}
+	}
+	for _, url := range []string{"grpc://127.0.0.1:1", "ca://127.0.0.1:1", "http://127.0.0.1:1/graphql"} {
+		var out, errs bytes.Buffer
+		if code := execute(t.Context(), []string{"get", "--url", url, "x.y"}, &out, &errs); code != exitFailed || !strings.Contains(errs.String(), "127.0.0.1:1") {
+			t.Errorf("%s: got %d %s", url, code, &errs)
+		}
+	}
+}

@@ -8,8 +8,11 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -116,12 +119,12 @@ func (c *cluster) explain() {
 
 var forwarded = regexp.MustCompile(`Forwarding from (127\.0\.0\.1:\d+)`)
 
-// forward makes a port of a service reachable from here, as a user outside of
-// the cluster does, until stop is called or the test ends. It is bound to one
-// pod of the service.
-func (c *cluster) forward(service string, port int) (address string, stop func()) {
+// forward makes a port of a service or pod reachable from here, as a user outside
+// of the cluster does, until stop is called or the test ends. It is bound to one
+// pod.
+func (c *cluster) forward(what string, port int) (address string, stop func()) {
 	c.t.Helper()
-	command := exec.Command(c.kubectl, "--namespace", c.namespace, "port-forward", "service/"+service, fmt.Sprintf(":%d", port))
+	command := exec.Command(c.kubectl, "--namespace", c.namespace, "port-forward", what, fmt.Sprintf(":%d", port))
 	out, err := command.StdoutPipe()
 	if err != nil {
 		c.t.Fatal(err)
@@ -179,11 +182,11 @@ func (c *cluster) await(want string, ask func() string) {
 // readByAllProtocols reads demo.ramp_rate from outside of the cluster.
 func (c *cluster) readByAllProtocols() {
 	c.t.Helper()
-	rest, stop := c.forward("lab-polygate", 8080)
+	rest, stop := c.forward("service/lab-polygate", 8080)
 	c.await(`"value":`, func() string { return get("http://" + rest + "/api/v1/attributes/demo.ramp_rate") })
 	stop()
 
-	graphql, stop := c.forward("lab-polygate", 8081)
+	graphql, stop := c.forward("service/lab-polygate", 8081)
 	response, err := http.Post("http://"+graphql+"/graphql", "application/json", strings.NewReader(`{"query":"{attribute(name:\"demo.ramp_rate\"){name}}"}`))
 	if err != nil {
 		c.t.Fatal(err)
@@ -195,7 +198,7 @@ func (c *cluster) readByAllProtocols() {
 	}
 	stop()
 
-	address, stop := c.forward("lab-polygate", 50051)
+	address, stop := c.forward("service/lab-polygate", 50051)
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		c.t.Fatal(err)
@@ -219,7 +222,7 @@ func (c *cluster) caget() {
 		c.t.Log("Channel Access was not tried: POLYGATE_PYTHON is not set")
 		return
 	}
-	address, stop := c.forward("lab-polygate-ca", 5064)
+	address, stop := c.forward("service/lab-polygate-ca", 5064)
 	defer stop()
 	ctx, cancel := context.WithTimeout(c.t.Context(), limit)
 	defer cancel()
@@ -238,7 +241,8 @@ func TestClusterAllInOne(t *testing.T) {
 		t.Errorf("the notes do not say what clients need: %s", notes)
 	}
 	said := c.must(c.helm, "test", "lab", "--namespace", c.namespace, "--logs")
-	for _, want := range []string{"demo.ramp_rate", "polygate-test.value: "} {
+	// REST; the put; Channel Access, which reads the same.
+	for _, want := range []string{"demo.ramp_rate", "polygate-test.value: ", "POLYGATE-TEST:Value", `"path":"demo.ramp_rate"`} {
 		if !strings.Contains(said, want) {
 			t.Errorf("helm test: got %s, want %s", said, want)
 		}
@@ -261,11 +265,11 @@ func TestClusterAllInOne(t *testing.T) {
 	if c.pods("gateway") == before {
 		t.Error("the pod is still the old one")
 	}
-	rest, stop := c.forward("lab-polygate", 8080)
+	rest, stop := c.forward("service/lab-polygate", 8080)
 	c.await("not_found", func() string { return get("http://" + rest + "/api/v1/attributes/polygate-test.value") })
 	stop()
 	c.must(c.helm, "rollback", "lab", "1", "--namespace", c.namespace, "--wait", "--timeout", "90s")
-	rest, stop = c.forward("lab-polygate", 8080)
+	rest, stop = c.forward("service/lab-polygate", 8080)
 	c.await(`"polygate-test.value"`, func() string { return get("http://" + rest + "/api/v1/attributes/polygate-test.value") })
 	stop()
 
@@ -280,6 +284,127 @@ func TestClusterAllInOne(t *testing.T) {
 	}
 }
 
+// instrumentPod is an instrument that each pod reaches over TCP.
+const instrumentPod = `
+apiVersion: v1
+kind: Pod
+metadata: {name: instrument, labels: {app: instrument}}
+spec:
+  securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}
+  containers:
+    - name: instrument
+      image: %s
+      args: [instrument, --listen, ":4001"]
+      ports: [{containerPort: 4001}]
+      securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: instrument}
+spec: {selector: {app: instrument}, ports: [{port: 4001}]}
+`
+
+func (c *cluster) apply(manifest string) {
+	c.t.Helper()
+	path := filepath.Join(c.t.TempDir(), "manifest.yaml")
+	if err := os.WriteFile(path, []byte(manifest), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	c.k("apply", "--filename", path)
+}
+
+// holder is the pod that holds the lease, or empty.
+func (c *cluster) holder() string {
+	c.t.Helper()
+	for _, pod := range strings.Fields(c.k("get", "pods", "--selector", "app.kubernetes.io/component=drivers", "--output", "jsonpath={.items[*].metadata.name}")) {
+		ops, stop := c.forward("pod/"+pod, 9464)
+		status := get("http://" + ops + "/status")
+		stop()
+		if strings.Contains(status, `"held": true`) {
+			return pod
+		}
+	}
+	return ""
+}
+
+// kill ends the process of a pod at once, if it runs on this machine. From
+// elsewhere Kubernetes always tells it to stop first.
+func (c *cluster) kill(pod string) (killed bool) {
+	c.t.Helper()
+	uid := c.k("get", "pod", pod, "--output", "jsonpath={.metadata.uid}")
+	cgroups, err := filepath.Glob("/proc/[0-9]*/cgroup")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, path := range cgroups {
+		text, _ := os.ReadFile(path) // it may have ended
+		name, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "comm"))
+		in := strings.Contains(string(text), uid) || strings.Contains(string(text), strings.ReplaceAll(uid, "-", "_"))
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil && in && string(name) == "gateway\n" {
+			return syscall.Kill(pid, syscall.SIGKILL) == nil
+		}
+	}
+	return false
+}
+
+// handover is how long it may take until another pod has the instruments.
+const handover = 10 * time.Second
+
+func TestClusterStandby(t *testing.T) {
+	c := newCluster(t)
+	c.apply(fmt.Sprintf(instrumentPod, c.image))
+	demo, err := os.ReadFile(filepath.Join(chart, "examples", "demo.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	overTCP := strings.Replace(string(demo), "{sim: temperature-controller}", `{tcp: "instrument:4001"}`, 1)
+	c.mustRelease("install", example("standby"), file(t, overTCP))
+	feeds := c.feeds()
+	for _, f := range feeds {
+		f.await(t, f.good)
+	}
+	before := c.pods("frontends")
+
+	t.Log("the pod that owns the instrument is killed")
+	owner := c.holder()
+	if owner == "" {
+		t.Fatal("nobody holds the lease")
+	}
+	killed := time.Now()
+	if !c.kill(owner) {
+		t.Log("it runs elsewhere and can only be told to stop")
+		c.k("delete", "pod", owner, "--wait=false")
+	}
+	for _, f := range feeds {
+		f.await(t, f.lost)
+		f.await(t, f.good)
+	}
+	took := time.Since(killed)
+	t.Logf("another owns it after %v", took)
+	if took > handover {
+		t.Errorf("it took longer than %v", handover)
+	}
+
+	t.Log("and the next is told to stop")
+	c.k("rollout", "status", "deployment/lab-polygate-drivers", "--timeout=90s")
+	if owner = c.holder(); owner == "" {
+		t.Fatal("nobody holds the lease")
+	}
+	c.k("delete", "pod", owner, "--wait=false")
+	for _, f := range feeds {
+		f.await(t, f.lost)
+		f.await(t, f.good)
+	}
+	if after := c.pods("frontends"); after != before {
+		t.Errorf("the pods that serve clients were %s and are %s", before, after)
+	}
+	// Neither for the lost device nor for standing by; but one was killed.
+	restarts := c.k("get", "pods", "--output", "jsonpath={.items[*].status.containerStatuses[*].restartCount}")
+	if n := strings.Count(restarts, "1"); n > 1 || strings.Trim(restarts, "01 ") != "" {
+		t.Errorf("containers were restarted: %s", restarts)
+	}
+}
+
 func TestClusterSplit(t *testing.T) {
 	c := newCluster(t)
 	c.mustRelease("install", example("split"), example("demo"), "--set", "frontendPods.autoscaling.enabled=false")
@@ -288,7 +413,7 @@ func TestClusterSplit(t *testing.T) {
 
 	t.Log("clients see the device as lost while its pod is replaced, and are not restarted themselves")
 	before := c.pods("frontends")
-	rest, _ := c.forward("lab-polygate", 8080)
+	rest, _ := c.forward("service/lab-polygate", 8080)
 	state := func() string { return get("http://" + rest + "/api/v1/attributes/demo.ramp_rate") }
 	c.await(`"state":"connected"`, state)
 	c.k("scale", "deployment/lab-polygate-drivers", "--replicas=0")
