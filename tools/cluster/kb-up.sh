@@ -14,8 +14,8 @@ PAUSE=docker.io/library/kubebox-pause:1
 [ ${#S} -le 60 ] || { echo "state dir path too long for unix sockets" >&2; exit 1; }
 [ ! -e "$S/init.pid" ] || { echo "already up (or not taken down): $S" >&2; exit 1; }
 mkdir -p "$S"/{pki,etc,log,varlog,cni,libcni,kubelet,containerd/root,containerd/state,sysctl}
-mkdir -p -m 700 "$S/etcd"
-chmod 700 "$S/pki" "$S/etc"
+mkdir "$S/etcd"
+chmod 700 "$S/etcd" "$S/pki" "$S/etc"
 
 # --- keys, tokens, kubeconfigs: one self-signed serving certificate, static tokens -----
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 \
@@ -174,12 +174,15 @@ for _ in $(seq 100); do
   p=$(cat "/proc/$u/task/$u/children" 2>/dev/null || true); [ -n "$p" ] && break; sleep 0.05
 done
 echo "${p% }" > "$S/init.pid"
+# shellcheck source=/dev/null
 . "$S/env"
 t0=$(date +%s%N); say() { local d=$((($(date +%s%N) - t0) / 100000000)); printf '%4d.%ds %s\n' $((d / 10)) $((d % 10)) "$*"; }
 wait_for() {
-  local what=$1 secs=$2 end; end=$(($(date +%s) + $2)); shift 2
+  local what=$1 end=$(($(date +%s) + $2)); shift 2
   until "$@" >/dev/null 2>&1; do
-    [ -e "/proc/$(cat "$S/init.pid")" ] && [ "$(date +%s)" -lt "$end" ] || { echo "FAILED: $what" >&2; tail -n 5 "$S"/log/*.log >&2; exit 1; }
+    if [ ! -e "/proc/$(cat "$S/init.pid")" ] || [ "$(date +%s)" -ge "$end" ]; then
+      echo "FAILED: $what" >&2; tail -n 5 "$S"/log/*.log >&2; exit 1
+    fi
     sleep 0.2
   done
   say "$what"
