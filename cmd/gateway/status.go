@@ -166,8 +166,11 @@ func (p *process) families() []ops.Family {
 	}
 	if p.lease != nil {
 		families = append(families, ops.Family{
-			Name: "polygate_lease_held", Help: "Whether this process holds the lease of its instruments.",
-			Read: ops.Value(func() float64 { return truth(p.lease.Status().Held) }),
+			Name: "polygate_lease_held", Help: "Whether this process holds the lease on its instruments.", Labels: []string{"lease"},
+			Read: func(e emit) {
+				s := p.lease.Status()
+				e(truth(s.Held), s.Name)
+			},
 		})
 	}
 	return append(append(append(families, p.hubFamilies()...), p.deviceFamilies()...), p.linkFamilies()...)

@@ -264,29 +264,3 @@ func TestOPS01NotesTellClientsWhatToSet(t *testing.T) {
 		}
 	}
 }
-
-func TestServedMetricsAreThoseOfAlertsAndDashboard(t *testing.T) {
-	source, err := os.ReadFile("../../cmd/gateway/status.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"alerts.yaml", "dashboard.json"} {
-		text, err := os.ReadFile(filepath.Join(chart, "files", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		words := strings.FieldsFunc(string(text), func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') })
-		found := 0
-		for _, word := range words {
-			if strings.HasPrefix(word, "polygate_") {
-				found++
-				if !strings.Contains(string(source), `Name: "`+word+`"`) {
-					t.Errorf("%s: there is no metric %s", name, word)
-				}
-			}
-		}
-		if found == 0 {
-			t.Errorf("%s has no metric", name)
-		}
-	}
-}
