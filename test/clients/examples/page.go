@@ -38,6 +38,17 @@ type Page struct {
 	Runners map[string]func(body string) (output string, err error)
 }
 
+// Patient returns the demo's file with more time for each answer of the
+// instrument than a user would give it, so that a slow machine is no lost device.
+func Patient(t *testing.T, file []byte) string {
+	t.Helper()
+	const usual = "reply_timeout: 500ms"
+	if !strings.Contains(string(file), usual) {
+		t.Fatalf("the demo's file does not hold %q", usual)
+	}
+	return strings.Replace(string(file), usual, "reply_timeout: 5s", 1)
+}
+
 // A block is a part of a page between fences.
 type block struct {
 	line int

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) { os.Exit(rig.Main(m, &program)) }
 func startDemo(t *testing.T, address string) *rig.Gateway {
 	t.Helper()
 	frontends := fmt.Sprintf("frontends: {rest: {listen: \"127.0.0.1:0\"}, graphql: {listen: %q}}\nops: {listen: \"\"}\n", address)
-	gateway := program.Start(t, "demo", frontends+string(sim.DemoConfig))
+	gateway := program.Start(t, "demo", frontends+examples.Patient(t, sim.DemoConfig))
 	gateway.AwaitGood("demo.r1.start")
 	return gateway
 }

@@ -22,12 +22,12 @@ func TestMain(m *testing.M) { os.Exit(rig.Main(m, &program)) }
 // root is the root of the module.
 const root = "../../.."
 
-// startDemo runs the demo's file with gRPC, and returns its address.
-func startDemo(t *testing.T) string {
+// start runs a gateway with devices and gRPC, and returns where that is.
+func start(t *testing.T, devices, awaited string) (address string) {
 	t.Helper()
-	address := rig.FreePort(t)
+	address = rig.FreePort(t)
 	frontends := fmt.Sprintf("frontends: {rest: {listen: \"127.0.0.1:0\"}, grpc: {listen: %q}}\nops: {listen: \"\"}\n", address)
-	program.Start(t, "demo", frontends+string(sim.DemoConfig)).AwaitGood("demo.r1.start")
+	program.Start(t, "grpc", frontends+devices).AwaitGood(awaited)
 	return address
 }
 
@@ -35,7 +35,7 @@ func TestEveryExampleOfThePage(t *testing.T) {
 	tools := map[string]string{"grpcurl": rig.Tool(t, root, "grpcurl"), "python3": rig.Python(t)}
 	page := examples.Page{
 		File:    root + "/docs/clients/grpc.md",
-		Address: "127.0.0.1:50051", Real: startDemo(t),
+		Address: "127.0.0.1:50051", Real: start(t, examples.Patient(t, sim.DemoConfig), "demo.r1.start"),
 		Tools: tools,
 	}
 	page.Run(t)

@@ -15,15 +15,15 @@ import (
 // TestLoad has ghz send many calls at a time, each of which has to succeed.
 func TestLoad(t *testing.T) {
 	ghz := rig.Tool(t, root, "ghz")
-	address := startDemo(t)
+	address := start(t, "devices: {soft: {driver: soft, count: 30}}\n", "soft.v00029")
 	for _, c := range []struct {
 		call, request     string
 		calls, concurrent int
 	}{
-		{"Get", `{"paths": ["demo.power", "demo.r1.start"]}`, 5000, 50},
-		{"Get", `{"match": "demo.>"}`, 1000, 50},
+		{"Get", `{"paths": ["soft.v00000", "soft.v00029"]}`, 5000, 50},
+		{"Get", `{"match": "soft.>"}`, 500, 50},
 		{"Describe", `{}`, 1000, 50},
-		{"Put", `{"path": "demo.r1.start", "text": "{{.RequestNumber}}.0"}`, 50, 10},
+		{"Put", `{"path": "soft.v00000", "text": "{{.RequestNumber}}.5"}`, 1000, 20},
 	} {
 		t.Run(c.call+" "+c.request, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 4*rig.Limit)
