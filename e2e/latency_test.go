@@ -65,12 +65,12 @@ func TestLatency(t *testing.T) {
 		start func(w *world)
 	}{
 		{"one gateway with everything in it", func(w *world) {
-			w.gateway("gateway", allFrontends+teller, unwatched())
+			w.gateway("gateway", allFrontends+patient(teller), unwatched())
 		}},
 		{"drivers and frontends apart, NATS between", func(w *world) {
 			w.nats("nats")
 			w.gateway("gateway", natsOutside+allFrontends, unwatched())
-			w.gateway("drivers", natsOutside+noFrontends+teller, unwatched())
+			w.gateway("drivers", natsOutside+noFrontends+patient(teller), unwatched())
 		}},
 	} {
 		t.Run(deployment.name, func(t *testing.T) {
@@ -82,6 +82,9 @@ func TestLatency(t *testing.T) {
 			m.clients, m.load = w.clients("clients"), w.clients("load")
 			m.measure()
 		})
+	}
+	if t.Failed() {
+		return
 	}
 	folder := *outDir
 	if folder == "" {

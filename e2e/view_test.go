@@ -62,11 +62,17 @@ type view struct {
 
 // watch has a client watch, until the test ends.
 func (c *clients) watch(protocol, host string, names ...string) *view {
+	c.w.t.Helper()
+	return c.watchOnly("", protocol, host, names...)
+}
+
+// watchOnly is watch, but of all names the client tells of one only.
+func (c *clients) watchOnly(only, protocol, host string, names ...string) *view {
 	t := c.w.t
 	t.Helper()
 	v := &view{t: t, protocol: protocol, more: make(chan struct{})}
 	ctx, cancel := context.WithCancel(t.Context())
-	response, err := c.ask(ctx, http.MethodGet, controlPort, "/watch?"+url.Values{"protocol": {protocol}, "host": {host}, "name": names}.Encode())
+	response, err := c.ask(ctx, http.MethodGet, controlPort, "/watch?"+url.Values{"protocol": {protocol}, "host": {host}, "name": names, "only": {only}}.Encode())
 	if err != nil {
 		cancel()
 		t.Fatalf("%s: %v", protocol, err)

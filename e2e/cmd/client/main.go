@@ -1,7 +1,7 @@
 // Command client is a client of every protocol in a container of its own, for
 // tests that tell it over HTTP what to do:
 //
-//	GET  /watch?protocol=&host=&name=...           what it sees, a line of JSON each, until the request ends
+//	GET  /watch?protocol=&host=&name=...&only=     what it sees, a line of JSON each, until the request ends
 //	GET  /collect?protocol=...&host=&name=&count=  the same of several protocols at once, when each has seen so many
 //	POST /put?protocol=&host=&name=&value=         puts and answers with the verdict
 //	POST /puts?protocol=&host=&name=&first=&count= puts one after the other, and tells when each began and ended

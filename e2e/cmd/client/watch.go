@@ -11,8 +11,8 @@ import (
 	"github.com/polygate/gateway/e2e/client"
 )
 
-// watch follows one protocol and streams what it sees. A client that is cut off
-// comes again.
+// watch follows one protocol and streams what it sees, or of the samples only
+// those of one name. A client that is cut off comes again.
 func watch(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	ctx, cancel := context.WithCancel(r.Context())
@@ -21,7 +21,11 @@ func watch(w http.ResponseWriter, r *http.Request) {
 	var following sync.WaitGroup
 	defer following.Wait()
 	following.Go(func() {
+		only := q.Get("only")
 		client.Follow(ctx, q.Get("protocol"), client.At(q.Get("host")), q["name"], func(e client.Event) {
+			if only != "" && e.Kind == client.Shown && e.Name != only {
+				return
+			}
 			select {
 			case events <- e:
 			case <-ctx.Done():
