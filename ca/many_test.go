@@ -86,12 +86,7 @@ func TestManyCircuitsMissNothing(t *testing.T) {
 	}
 	t.Logf("%d events in %v; heap %d MB at first, %d MB with all subscribed, %d MB when the clients are gone; resident at most %s",
 		manyCircuits*manyMonitors*updates, time.Since(began).Round(time.Millisecond), atFirst>>20, subscribed>>20, heap()>>20, peak())
-	w.stop()
-	for _, client := range w.Hub.Clients() {
-		if client.Protocol == protocol {
-			t.Errorf("a stream is left: %+v", client)
-		}
-	}
+	nothingLeft(t, w.server, w.World)
 }
 
 // playClients is the other process.

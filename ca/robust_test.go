@@ -134,17 +134,42 @@ func TestAClientThatVanishesLeavesNothingBehind(t *testing.T) {
 		}
 	}
 	gone.Wait()
-	// The server notices on its own; whoever stops it waits for all of that.
+	nothingLeft(t, server, w)
 	if err := stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// nothingLeft wants the server, which goes on, to notice by itself that all
+// clients are gone.
+func nothingLeft(t *testing.T, s *Server, w *frontendtest.World) {
+	t.Helper()
+	last := dialTester(t, s.Addr().String(), cawire.MinorCurrent)
+	last.mustSend(&cawire.Echo{})
+	until[*cawire.Echo](last, nil)
+	_ = s.circuitStatus() // those before have been accepted by now
+	last.close()
+	ended := make(chan struct{})
+	go func() {
+		s.running.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(limit):
+		t.Fatalf("circuits are left: %+v", s.circuitStatus())
+	}
+	if n := len(s.circuitStatus()); n != 0 {
+		t.Errorf("%d circuits are left", n)
+	}
+	streams := 0
 	for _, client := range w.Hub.Clients() {
 		if client.Protocol == protocol {
-			t.Errorf("a stream is left: %+v", client)
+			streams++
 		}
 	}
-	if n := len(server.circuitStatus()); n != 0 {
-		t.Errorf("%d circuits are left", n)
+	if streams > 1 { // that of the directory stays
+		t.Errorf("%d streams are left", streams-1)
 	}
 }
 

@@ -7,12 +7,13 @@ waits for SAMPLES samples: values that rise by 1, rising times, severity MINOR.
 It prints what is wrong and exits with 1, or prints "good".
 """
 
+import os
 import sys
 import threading
 
 
 class Checker:
-    """Judges the samples of all counters; done is set when there are enough."""
+    """Judges the samples of all counters, and calls at_end when there are enough or one is wrong."""
 
     def __init__(self, count, samples):
         self.samples = samples
@@ -22,6 +23,7 @@ class Checker:
         self.wrong = []
         self.lock = threading.Lock()
         self.done = threading.Event()
+        self.at_end = self.done.set
         self.limit = 60 + samples / 5  # twice what they take at 10 Hz
 
     def __call__(self, i, value, time, severity):
@@ -37,7 +39,7 @@ class Checker:
             if self.seen[i] == self.samples:
                 self.left -= 1
             if self.left == 0 or self.wrong:
-                self.done.set()
+                self.at_end()
 
     def wait(self):
         return self.done.wait(self.limit)
@@ -136,13 +138,15 @@ def pvapy(check, count):
 
         return update
 
+    # Its threads and this one end the interpreter, if they run Python at a time: the
+    # last callback says how it went.
+    check.at_end = lambda: end(check)
     channels = [pvaccess.Channel(name(i), pvaccess.CA) for i in range(count)]
     for i, channel in enumerate(channels):
         channel.subscribe(f"s{i}", follow(i))
         # Its queue has two places by default, and what does not fit is merged.
         channel.startMonitor("record[queueSize=1000]field(value,alarm,timeStamp)")
     check.wait()
-    # Not stopped: with so many monitors that can end the interpreter.
 
 
 def main():
@@ -152,12 +156,13 @@ def main():
         globals()[client](check, count)
     except ModuleNotFoundError as missing:
         sys.exit(str(missing))
+    end(check)
+
+
+def end(check):
     code = check.verdict()
     sys.stdout.flush()
-    # Some clients cannot end their threads.
-    import os
-
-    os._exit(code)
+    os._exit(code)  # some clients cannot end their threads
 
 
 if __name__ == "__main__":
