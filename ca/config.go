@@ -34,7 +34,8 @@ func DefaultConfig() Config {
 // An Endpoint is one address to listen on.
 type Endpoint struct {
 	// Address is "local", which answers this host alone; or an IPv4 address of
-	// this host, 0.0.0.0 for all of them, with ":port" or without.
+	// this host, 0.0.0.0 for all of them, with ":port" or without; or a multicast
+	// group, in which clients search on the port of the other addresses.
 	Address string `yaml:"address" jsonschema:"required"`
 	// Advertise is what replies to searches by datagram name in place of the
 	// address that they come from: what clients see from outside of a container.
@@ -106,6 +107,9 @@ func (e Endpoint) parse(defaultPort uint16) (endpoint, error) {
 		if parsed.host, err = parseIPv4(host); err != nil {
 			return endpoint{}, err
 		}
+	}
+	if parsed.host.IsMulticast() && (text != "" || e.Advertise != "") {
+		return endpoint{}, fmt.Errorf("%s is a multicast group: it has no port of its own and advertises nothing", host)
 	}
 	if e.Advertise == "" {
 		return parsed, nil

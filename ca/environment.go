@@ -15,6 +15,7 @@ import (
 // settings are a Config with what the environment adds.
 type settings struct {
 	endpoints     []endpoint
+	groups        []netip.Addr     // multicast groups that are searched in
 	beacons       []netip.AddrPort // beside those of the interfaces
 	autoBeacons   bool
 	beaconPort    uint16
@@ -127,8 +128,15 @@ func resolve(ctx context.Context, c Config, getenv func(string) string) (*settin
 		if err != nil {
 			return nil, fmt.Errorf("frontends.ca.listen: %w", err)
 		}
+		if parsed.host.IsMulticast() {
+			s.groups = append(s.groups, parsed.host)
+			continue
+		}
 		parsed.explicit = parsed.explicit || portSet
 		s.endpoints = append(s.endpoints, parsed)
+	}
+	if len(s.endpoints) == 0 { // groups alone
+		s.endpoints = []endpoint{{host: netip.IPv4Unspecified(), port: port, explicit: portSet}}
 	}
 	if err := s.resolveBeacons(c, env); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package ca
 import (
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
@@ -30,6 +31,28 @@ func prefixes(wanted func(net.Flags) bool) []netip.Prefix {
 		}
 	}
 	return list
+}
+
+// multicastInterfaces returns the interface that has an address, or for 0.0.0.0
+// all that can multicast.
+func multicastInterfaces(host netip.Addr) []net.Interface {
+	all, err := net.Interfaces()
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(all, func(i net.Interface) bool {
+		if i.Flags&net.FlagUp == 0 {
+			return true
+		}
+		if host.IsUnspecified() {
+			return i.Flags&net.FlagMulticast == 0
+		}
+		addresses, err := i.Addrs()
+		return err != nil || !slices.ContainsFunc(addresses, func(a net.Addr) bool {
+			p, err := netip.ParsePrefix(a.String())
+			return err == nil && p.Addr().Unmap() == host
+		})
+	})
 }
 
 // broadcastOf returns the broadcast address of the interface that has an address.

@@ -1,6 +1,7 @@
 package ca
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ type listener struct {
 // given up.
 const silence = 60 * time.Second
 
-func listen(ctx context.Context, e endpoint) (*listener, error) {
+func listen(ctx context.Context, e endpoint, groups []netip.Addr) (*listener, error) {
 	l := &listener{endpoint: e}
 	at := netip.AddrPortFrom(e.host, e.port)
 	tcp := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{
@@ -44,8 +45,37 @@ func listen(ctx context.Context, e endpoint) (*listener, error) {
 		l.close()
 		return nil, err
 	}
+	for _, group := range groups {
+		if err := l.join(group); err != nil {
+			l.close()
+			return nil, err
+		}
+	}
 	return l, nil
 }
+
+// join binds sockets for searches in a multicast group, one for each interface
+// that the endpoint has. A search that reaches several is answered as often,
+// which clients do not mind.
+func (l *listener) join(group netip.Addr) error {
+	at := &net.UDPAddr{IP: group.AsSlice(), Port: int(l.searchPort())}
+	joined := len(l.udp)
+	var failed error
+	for _, i := range multicastInterfaces(l.endpoint.host) {
+		conn, err := net.ListenMulticastUDP("udp4", &i, at)
+		if err != nil {
+			failed = err
+			continue
+		}
+		l.udp = append(l.udp, conn)
+	}
+	if len(l.udp) == joined {
+		return fmt.Errorf("joining the multicast group %s on an interface of %s: %w", group, l.endpoint.host, cmp.Or(failed, errNoInterface))
+	}
+	return nil
+}
+
+var errNoInterface = errors.New("there is none for multicasts")
 
 // listenUDP binds the sockets for searches. Several servers on a host share the
 // port; broadcasts reach all of them.

@@ -42,6 +42,7 @@ func TestWithNothingSet(t *testing.T) {
 	}
 	const script = `ip link set lo up && ip link add veth0 type veth peer name veth1 &&
 		ip address add 10.99.0.1/24 broadcast 10.99.0.255 dev veth0 && ip link set veth0 up && ip link set veth1 up &&
+		ip route add 224.0.0.0/4 dev veth0 &&
 		exec "$0" -test.run '^TestWithNothingSet$' -test.v`
 	cmd := exec.Command("unshare", "--net", "sh", "-c", script, self)
 	cmd.Env = append(withoutEPICS(), inNamespace+"=1")
@@ -121,5 +122,15 @@ func withNothingSet(t *testing.T) {
 	w.serve(Config{Listen: Endpoints{{Address: "0.0.0.0"}}, Beacons: []string{"10.99.0.255"}})
 	if got := tool("caget X:Start"); !strings.HasSuffix(got, " 11\n") {
 		t.Errorf("with all addresses served, caget prints\n%s", got)
+	}
+
+	w.stop()
+	w.serve(Config{Listen: Endpoints{{Address: "10.99.0.1"}, {Address: "239.10.11.12"}}, Beacons: []string{"10.99.0.255"}})
+	env := append(withoutEPICS(), "EPICS_CA_AUTO_ADDR_LIST=NO", "EPICS_CA_ADDR_LIST=239.10.11.12")
+	if got := run(t, env, epicsTool(t, "caget"), "X:Start"); !strings.HasSuffix(got, " 11\n") {
+		t.Errorf("by multicast, caget prints\n%s", got)
+	}
+	if got := run(t, append(env, "EPICS_CA_ADDR_LIST=239.10.11.13"), epicsTool(t, "caget"), "-w", "0.3", "X:Start"); !strings.Contains(got, "not found") {
+		t.Errorf("in another group, caget prints\n%s", got)
 	}
 }

@@ -289,7 +289,7 @@ func TestTwoServersOnOneHost(t *testing.T) {
 		t.Errorf("a port that was asked for and is taken: %v", err)
 	}
 	e := endpoint{host: netip.MustParseAddr("127.0.0.1"), port: first.listeners[0].port()}
-	moved, err := listen(t.Context(), e)
+	moved, err := listen(t.Context(), e, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,6 +317,12 @@ func TestWEB19EnvironmentVariables(t *testing.T) {
 		}},
 		{map[string]string{"EPICS_CAS_INTF_ADDR_LIST": "127.0.0.1 127.0.0.2"}, "", func(s *settings) bool {
 			return len(s.endpoints) == 2 && s.endpoints[1].host.String() == "127.0.0.2" && s.endpoints[1].port == 5064 && !s.endpoints[1].explicit
+		}},
+		{map[string]string{"EPICS_CAS_INTF_ADDR_LIST": "127.0.0.1 239.1.2.3"}, "", func(s *settings) bool {
+			return len(s.endpoints) == 1 && len(s.groups) == 1 && s.groups[0].String() == "239.1.2.3"
+		}},
+		{map[string]string{"EPICS_CAS_INTF_ADDR_LIST": "239.1.2.3"}, "", func(s *settings) bool {
+			return len(s.endpoints) == 1 && s.endpoints[0].host.IsUnspecified() && s.endpoints[0].port == 5064 && len(s.groups) == 1
 		}},
 		{map[string]string{"EPICS_CAS_AUTO_BEACON_ADDR_LIST": "no", "EPICS_CAS_BEACON_ADDR_LIST": "127.0.0.1 127.0.0.2:7", "EPICS_CAS_BEACON_PORT": "8"}, "", func(s *settings) bool {
 			return !s.autoBeacons && len(s.beacons) == 2 && s.beacons[0].Port() == 8 && s.beacons[1].Port() == 7
@@ -350,6 +356,7 @@ func TestWEB19EnvironmentVariables(t *testing.T) {
 func TestAddressesThatMakeNoSense(t *testing.T) {
 	for address, want := range map[string]string{
 		"::1": "IPv4", "fe80::1": "IPv4", "nowhere": "IPv4", "127.0.0.1:99999": "port", "127.0.0.1:x": "port", "fe80": "IPv4",
+		"239.1.2.3:5064": "multicast",
 	} {
 		if _, err := resolve(t.Context(), Config{Listen: Endpoints{{Address: address}}}, func(string) string { return "" }); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", address, err, want)

@@ -59,7 +59,7 @@ func (s *Server) Listen(ctx context.Context) error {
 	}
 	s.settings = settings
 	for _, e := range settings.endpoints {
-		l, err := listen(ctx, e)
+		l, err := listen(ctx, e, settings.groups)
 		if err != nil {
 			s.closeListeners()
 			return fmt.Errorf("%w (frontends.ca.listen)", err)
