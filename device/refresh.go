@@ -52,7 +52,7 @@ func (s *Supervisor) runRefresh(ctx context.Context, p *queued) error {
 	s.mu.Unlock()
 	replies{answer}.send()
 	if ctx.Err() != nil {
-		return nil // the budget was short; the link may be as good as ever
+		failed = nil // the budget was short; the link may be as good as ever
 	}
 	return failed
 }
