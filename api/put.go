@@ -41,7 +41,7 @@ func (s *Server) putAttribute(c *fiber.Ctx) error {
 }
 
 func readOnly(a *gateway.Attribute) error {
-	return refused(gateway.Errorf(gateway.KindReadOnly, "it can only be read"), a.Path)
+	return refused(gateway.Errorf(gateway.KindReadOnly, "it is read-only"), a.Path)
 }
 
 // postCommand runs a command. The body is its argument, in the forms that a

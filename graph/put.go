@@ -76,7 +76,7 @@ func (r mutationResolver) put(ctx context.Context, put *model.PutInput) (gateway
 		return gateway.Verdict{}, nil, err
 	}
 	if !attribute.CanWrite() {
-		return gateway.Verdict{}, nil, refused(gateway.Errorf(gateway.KindReadOnly, "it can only be read"), attribute.Path)
+		return gateway.Verdict{}, nil, refused(gateway.Errorf(gateway.KindReadOnly, "it is read-only"), attribute.Path)
 	}
 	if request.Value, err = put.Value.Parse(&attribute.Type); err != nil {
 		return gateway.Verdict{}, nil, refused(err, attribute.Path)

@@ -216,7 +216,7 @@ async function examples() {
     events {
       type name role lost
       sample { value time alarm { severity } }
-      attribute { readback { text } setpoint { text } }
+      attribute { readback { text } }
     }
     cursor
   }
