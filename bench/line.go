@@ -5,10 +5,10 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"runtime"
 	"strconv"
 	"sync"
@@ -29,17 +29,27 @@ const (
 
 var unsolicitedToSSE = measure{
 	name: "line", title: "pseudo-terminal to SSE client, unsolicited values, median latency, over a bare loop",
-	target: "", run: func(b *bench) (outcome, error) { return lineRatio(b, 0) },
+	target: "", run: func(b *bench) (outcome, error) { return lineRatio(b, 0, followSSE) },
 }
 
 var polledToSSE = measure{
-	name: "line-polled", title: "pseudo-terminal to SSE client, polled values, median latency, over a bare loop",
-	target: "", run: func(b *bench) (outcome, error) { return lineRatio(b, 5*time.Millisecond) },
+	name: "line-polled", title: "the same for polled values",
+	target: "", run: func(b *bench) (outcome, error) { return lineRatio(b, pollPeriod, followSSE) },
 }
 
-const lineFile = `
-frontends: {rest: {listen: "127.0.0.1:0"}}
-ops: {listen: ""}
+var unsolicitedToCA = measure{
+	name: "line-ca", title: "pseudo-terminal to Channel Access monitor, unsolicited values, median latency, over a bare loop",
+	target: "", run: func(b *bench) (outcome, error) { return lineRatio(b, 0, followCA) },
+}
+
+var polledToCA = measure{
+	name: "line-ca-polled", title: "the same for polled values",
+	target: "", run: func(b *bench) (outcome, error) { return lineRatio(b, pollPeriod, followCA) },
+}
+
+const pollPeriod = 5 * time.Millisecond
+
+const lineDevice = `
 links: {line1: {port: %q, baud: 115200}}
 devices:
   clock:
@@ -92,7 +102,7 @@ func (c *clock) stop() {
 // Gateway and floor have an instrument each. Polled ones run side by side, and
 // each is measured while the other one's client does not count; those that
 // speak unasked take turns.
-func lineRatio(b *bench, poll time.Duration) (outcome, error) {
+func lineRatio(b *bench, poll time.Duration, follow follow) (outcome, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // Instruments and clients have one core.
 	attribute := fmt.Sprintf(`read: "T?", reply: "T=%%d", poll: %v`, poll)
 	if poll == 0 {
@@ -108,37 +118,27 @@ func lineRatio(b *bench, poll time.Duration) (outcome, error) {
 		return outcome{}, err
 	}
 	defer theirs.stop()
-	gateway, err := startGateway(b.gateway, fmt.Sprintf(lineFile, ours.pair.Path, attribute))
+	keep := 0 // Of polled values only those count that somebody waits for.
+	if poll == 0 {
+		keep = 1
+	}
+	subject, stop, err := follow(b, fmt.Sprintf(lineDevice, ours.pair.Path, attribute), keep)
 	if err != nil {
 		return outcome{}, err
 	}
-	defer gateway.stop()
-	if poll > 0 {
-		if err := gateway.waitFor("clock.t"); err != nil {
-			return outcome{}, err
-		}
-	}
+	defer stop()
 	floor, address, err := startFloor("line", theirs.pair.Path, poll.String())
 	if err != nil {
 		return outcome{}, err
 	}
 	defer floor.stop()
-	stream, err := http.Get(gateway.base + "/api/v1/stream?match=clock.t")
-	if err != nil {
-		return outcome{}, err
-	}
-	defer stream.Body.Close()
 	bare, err := net.Dial("tcp", address)
 	if err != nil {
 		return outcome{}, err
 	}
 	defer bare.Close()
 
-	keep := 0 // Of polled values only those count that somebody waits for.
-	if poll == 0 {
-		keep = 1
-	}
-	subject, reference := newLatencies(stream.Body, `"value":`, keep), newLatencies(bare, "T=", keep)
+	reference := newLatencies(bare, "T=", keep)
 	var r ratio
 	if poll > 0 {
 		r, err = compare(b.pairs,
@@ -153,6 +153,46 @@ func lineRatio(b *bench, poll time.Duration) (outcome, error) {
 	}
 	note := fmt.Sprintf("%.0f against %.0f µs; 99th percentile %.0f against %.0f µs", r.Subject, r.Reference, subject.p99(), reference.p99())
 	return against(r, nil, note), nil
+}
+
+// follow starts a gateway with a device and a client that tells how old the clock's
+// times are when they come. Of those that nobody waits for it keeps so many.
+type follow func(b *bench, device string, keep int) (l *latencies, stop func(), err error)
+
+func followSSE(b *bench, device string, keep int) (*latencies, func(), error) {
+	gateway, err := startGateway(b.gateway, restOnly+device)
+	if err != nil {
+		return nil, nil, err
+	}
+	stream, err := openStream(context.Background(), gateway.base+"/api/v1/stream?match=clock.t")
+	if err != nil {
+		gateway.stop()
+		return nil, nil, err
+	}
+	return newLatencies(stream, `"value":`, keep), func() { _ = stream.Close(); gateway.stop() }, nil
+}
+
+func followCA(b *bench, device string, keep int) (*latencies, func(), error) {
+	gateway, err := b.startCA("CLOCK:T", device)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := gateway.client.ask("follow CLOCK:T"); err != nil {
+		gateway.stop()
+		return nil, nil, err
+	}
+	l := &latencies{lines: make(chan float64, keep), err: make(chan error, 1)}
+	go func() {
+		for {
+			age, err := gateway.client.answer()
+			if err != nil {
+				l.err <- err
+				return
+			}
+			l.add(age[0] / 1e3)
+		}
+	}()
+	return l, gateway.stop, nil
 }
 
 // unasked lets the instrument speak, and measures how long that takes to arrive.
@@ -194,14 +234,18 @@ func newLatencies(r io.Reader, mark string, keep int) *latencies {
 				l.err <- fmt.Errorf("no time in %q", scanner.Bytes())
 				return
 			}
-			select {
-			case l.lines <- float64(arrived-made) / 1e3:
-			default:
-			}
+			l.add(float64(arrived-made) / 1e3)
 		}
 		l.err <- fmt.Errorf("the stream ended: %w", scanner.Err())
 	}()
 	return l
+}
+
+func (l *latencies) add(age float64) {
+	select {
+	case l.lines <- age:
+	default:
+	}
 }
 
 // next returns the median of the next n.

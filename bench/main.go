@@ -35,7 +35,8 @@ type outcome struct {
 var measures = []measure{
 	caGet, caGetP99, caGetFloor, caGetFloorP99, caGetFastCS, caGetCaproto, caGetLoaded,
 	caPut, caPutP99, caPutIOC, caPutFastCS, caPutCaproto, caConnect, caArray, caCounters,
-	restGet, restGetOne, restGetFastCS, restPutFastCS, graphQuery, busRoundTrip, unsolicitedToSSE, polledToSSE, putThroughLine, lineExchanges, fanOut,
+	restGet, restGetOne, restGetFastCS, restPutFastCS, graphQuery, busRoundTrip,
+	unsolicitedToSSE, polledToSSE, unsolicitedToCA, polledToCA, putThroughLine, lineExchanges, fanOut,
 	subscribersREST, subscribersGraphQL, subscribersGRPC,
 	fullRate, fullRateGraphQL, fullRateGRPC, fullRateCA, watchCost, idleWithBroker, idleWithout, memory, lateJoin,
 }

@@ -10,7 +10,8 @@
  *	put NAME MS             write with a callback, the same
  *	connect PREFIX N        connect PREFIX00000 ... at once; answers ns until the last one is
  *	watch NAME              subscribe and forget
- *	age NAME N              subscribe to a value that is its own time in ns; answers the age of N
+ *	follow NAME             subscribe to a value that is its own time in ns; answers "ok", and the
+ *	                        age in ns of each that comes
  *	count PREFIX N SAMPLES  subscribe to N counters; answers "ok" when each has spoken, and later
  *	                        "ok SAMPLES MISSING REPEATED BACKWARDS OTHER" when each has SAMPLES more.
  *	                        No value may be missing or come again, no time stamp go backwards, and
@@ -179,7 +180,7 @@ struct pending {
 	int left;
 };
 
-static struct pending connections, ages_left, begun, done;
+static struct pending connections, begun, done;
 
 static void make(struct pending *p)
 {
@@ -254,41 +255,25 @@ static void watch(const char *name)
 	printf("ok\n");
 }
 
-struct ages {
-	bool first; /* what was there before */
-	int kept;
-	int wanted;
-	int64_t *ns;
-};
-
-static void on_age(struct event_handler_args args)
+static void on_time(struct event_handler_args args)
 {
-	struct ages *a = args.usr;
+	static bool known;
 	int64_t arrival = now_of(CLOCK_REALTIME);
-	if (args.status != ECA_NORMAL || a->kept == a->wanted)
+	if (args.status != ECA_NORMAL)
 		return;
-	if (a->first) {
-		a->first = false;
-		return;
-	}
-	a->ns[a->kept++] = arrival - (int64_t)((const struct dbr_time_double *)args.dbr)->value;
-	arrived(&ages_left);
+	if (known)
+		printf("ok %" PRId64 "\n", arrival - (int64_t)((const struct dbr_time_double *)args.dbr)->value);
+	else
+		printf("ok\n"); /* this one was there before */
+	known = true;
+	fflush(stdout);
 }
 
-static void age(const char *name, int n)
+static void follow(const char *name)
 {
 	struct channel *c = channel(name);
-	struct ages a = {.first = true, .wanted = n, .ns = allocate(n, sizeof(int64_t))};
-	evid subscription;
-	pend(&ages_left, n);
-	check(ca_create_subscription(DBR_TIME_DOUBLE, 1, c->id, DBE_VALUE | DBE_ALARM, on_age, &a, &subscription), "ca_create_subscription");
+	check(ca_create_subscription(DBR_TIME_DOUBLE, 1, c->id, DBE_VALUE, on_time, NULL, NULL), "ca_create_subscription");
 	check(ca_flush_io(), "ca_flush_io");
-	await(&ages_left, LIMIT, "age");
-	check(ca_clear_subscription(subscription), "ca_clear_subscription"); /* waits for a callback under way */
-	for (int i = 0; i < n; i++)
-		keep(a.ns[i]);
-	free(a.ns);
-	answer_durations();
 }
 
 /* A counter and what was seen of it. */
@@ -367,7 +352,6 @@ int main(void)
 	char line[256], command[16], name[64];
 	put_done = epicsEventMustCreate(epicsEventEmpty);
 	make(&connections);
-	make(&ages_left);
 	make(&begun);
 	make(&done);
 	check(ca_context_create(ca_enable_preemptive_callback), "ca_context_create");
@@ -380,14 +364,14 @@ int main(void)
 			fill(name);
 		else if (words == 2 && strcmp(command, "watch") == 0)
 			watch(name);
+		else if (words == 2 && strcmp(command, "follow") == 0)
+			follow(name);
 		else if (words == 3 && n > 0 && strcmp(command, "get") == 0)
 			get(name, n);
 		else if (words == 3 && n > 0 && strcmp(command, "put") == 0)
 			put(name, n);
 		else if (words == 3 && n > 0 && strcmp(command, "connect") == 0)
 			connect_channels(name, n);
-		else if (words == 3 && n > 0 && strcmp(command, "age") == 0)
-			age(name, n);
 		else if (words == 4 && n > 0 && samples > 0 && strcmp(command, "count") == 0)
 			count(name, n, samples);
 		else
