@@ -47,6 +47,10 @@ type circuit struct {
 	lastPuts map[gateway.Path]plainPut
 	notifies int
 	scratch  cawire.Values
+	reply    struct { // where the most frequent messages are made, so that they need no memory each
+		event cawire.Event
+		read  cawire.ReadNotifyReply
+	}
 	events   *deliverer
 	counters counters
 }

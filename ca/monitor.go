@@ -27,8 +27,9 @@ type deliverer struct {
 	kick   chan struct{} // there is something to do beside events
 	left   []gateway.Event
 	buffer []gateway.Event
-	paused bool // guarded by the circuit's mu, as is the next
-	check  bool // names or records have changed
+	keep   keeper // of buffer
+	paused bool   // guarded by the circuit's mu, as is the next
+	check  bool   // names or records have changed
 }
 
 func (c *circuit) subscribe(f cawire.Frame) error {
@@ -132,6 +133,15 @@ func (c *circuit) deliver() {
 	c.work.Go(func() { c.runDeliverer(d) })
 }
 
+// free drops events that have been sent.
+func (d *deliverer) free() {
+	clear(d.buffer)
+	d.left = nil
+	if !d.keep.worth(len(d.buffer), cap(d.buffer), 64) {
+		d.buffer = nil
+	}
+}
+
 func (d *deliverer) poke() {
 	select {
 	case d.kick <- struct{}{}:
@@ -193,13 +203,12 @@ func (c *circuit) deliverAll(d *deliverer) (paused bool) {
 		}
 		for !d.paused && len(d.left) > 0 && c.out.size < batch {
 			c.event(&d.left[0])
-			d.left[0] = gateway.Event{}
 			d.left = d.left[1:]
 		}
 		paused = d.paused
 		more := !paused && len(d.left) > 0
-		if !more && cap(d.buffer) > 1024 {
-			d.buffer, d.left = nil, d.left[len(d.left):]
+		if !more && !paused {
+			d.free()
 		}
 		c.mu.Unlock()
 		if c.flush() != nil || !more {
@@ -262,12 +271,13 @@ func (c *circuit) sendEvent(sub *subscription, a *gateway.Attribute) {
 	c.counters.events.Add(1)
 	c.noteCut(ch, sub.typ, a)
 	p, status := ch.encode(sub.typ, sub.count, a, &c.scratch)
-	event := &cawire.Event{Type: sub.typ, Count: p.count, Status: status, SubscriptionID: sub.id, Payload: p.data}
 	if status == cawire.ECATooLarge {
 		c.sendError(sub.header, status, ch.rec.name)
 		return
 	}
-	if err := c.out.addShared(event, p.data, c.minor); err != nil {
+	c.reply.event = cawire.Event{Type: sub.typ, Count: p.count, Status: status, SubscriptionID: sub.id, Payload: p.data}
+	if err := c.out.addShared(&c.reply.event, p.data, c.minor); err != nil {
 		c.tooLong(sub.header, ch, err)
 	}
+	c.reply.event.Payload = nil
 }

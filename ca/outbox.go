@@ -14,6 +14,7 @@ type outbox struct {
 	tail     []byte
 	size     int
 	spare    []byte // an empty buffer for the next tail
+	keep     keeper // of spare
 }
 
 // A payload from here on is not copied.
@@ -66,12 +67,16 @@ func (o *outbox) take() net.Buffers {
 	return all
 }
 
-// keepSpare bounds the buffer that an idle circuit keeps.
-const keepSpare = 16 << 10
+// keepSpare bounds the buffer that an idle circuit keeps, keepBusy that of one which
+// sends much time after time.
+const (
+	keepSpare = 16 << 10
+	keepBusy  = 2 * batch
+)
 
 // give returns the last buffer of a take when it has been written.
 func (o *outbox) give(buf []byte) {
-	if cap(buf) > keepSpare || cap(buf) == 0 {
+	if cap(buf) == 0 || cap(buf) > keepBusy || !o.keep.worth(len(buf), cap(buf), keepSpare) {
 		return
 	}
 	if o.tail == nil {
@@ -79,4 +84,20 @@ func (o *outbox) give(buf []byte) {
 		return
 	}
 	o.spare = buf[:0]
+}
+
+// A keeper decides what becomes of a buffer that has been used. A large one is kept
+// only while it is needed time after time, so that a burst, such as the first values
+// of many subscriptions, does not cost memory for ever.
+type keeper struct{ busy bool }
+
+// worth tells whether to keep a buffer of which so much was used. A small one always is.
+func (k *keeper) worth(used, size, small int) bool {
+	if size <= small {
+		return true
+	}
+	needed := used > size/8
+	again := needed && k.busy
+	k.busy = needed
+	return again
 }

@@ -75,14 +75,15 @@ func (c *circuit) readNotify(f cawire.Frame) error {
 		return c.badID(f)
 	}
 	p, status := c.payloadFor(ch, m.Type, m.Count)
-	reply := &cawire.ReadNotifyReply{Type: m.Type, Count: p.count, Status: status, IOID: m.IOID, Payload: p.data}
 	if status == cawire.ECATooLarge {
 		c.sendError(f, status, ch.rec.name)
 		return nil
 	}
-	if err := c.out.addShared(reply, p.data, c.minor); err != nil {
+	c.reply.read = cawire.ReadNotifyReply{Type: m.Type, Count: p.count, Status: status, IOID: m.IOID, Payload: p.data}
+	if err := c.out.addShared(&c.reply.read, p.data, c.minor); err != nil {
 		c.tooLong(f, ch, err)
 	}
+	c.reply.read.Payload = nil
 	return nil
 }
 
