@@ -15,33 +15,52 @@ import (
 // once answers later, and bare numbers do not say what they belong to. So after
 // a reply that did not come, unless what it begins with tells it from the next,
 //
-//  1. the next exchange waits until the line was silent for the quiet time,
-//     and counts the lines that come late;
-//  2. if the missing reply was not among them, the next query is first asked
-//     once in vain, until the line is silent again, and then in earnest.
+//  1. the next exchange waits until the line was silent for long enough, and
+//     counts the lines that come late;
+//  2. unless all that were owed have come, the next query is first asked in
+//     vain until, twice in a row, a single line has come and then silence. An
+//     instrument answers in order, so another reply would have followed if that
+//     line had been an old one.
 //
-// A reply that is late by more than twice the quiet time can still deceive it;
-// then the reply timeout is too short for the instrument.
+// Long enough is the quiet time, or somewhat longer than the instrument's
+// slowest reply takes if that is more. What can still deceive it is an
+// instrument that pauses for longer than that twice in a row while it answers,
+// as one does whose replies all take longer than the reply timeout.
+//
+// On a line with several instruments each has to be brought in step for itself,
+// as another's answer proves nothing of its own. While one owes a reply, one of
+// another counts only if nothing follows it.
 //
 // After a line that did not match, which may have been noise in front of the
 // reply, what still comes is dropped until twice the time that the slowest
 // reply so far has taken, and the read timeout, have passed.
 type lockstep struct {
-	owed    int      // replies that have not come
-	leads   []string // what they begin with; "" where that is not known
+	owed    int              // replies that have not come; maxOwed is that or more
+	debtors map[*Driver]bool // whose they may be
+	leads   []string         // what they begin with; "" where that is not known
+	missed  int              // replies that did not come, ever
+	oldest  time.Time        // when the first request was sent whose reply is owed
 	settle  time.Time
-	slowest time.Duration // that a reply took to come
-	sentAt  time.Time     // when the last request was sent
-	ended   time.Time     // the last exchange
-	noiseAt time.Time     // when it was noticed that a reply is missing, or a late byte came
+	sentAt  time.Time // when the last request was sent
+	ended   time.Time // the last exchange
+	noiseAt time.Time // when it was noticed that a reply is missing, or a late byte came
 }
 
 // maxOwed bounds the count for a device that never answers.
 const maxOwed = 8
 
 // missing says that a reply did not come.
-func (s *lockstep) missing(lead string) {
+func (t *talk) missing(lead string) {
+	s := t.sync
+	if s.owed == 0 {
+		s.oldest = s.sentAt
+	}
 	s.owed = min(s.owed+1, maxOwed)
+	s.missed++
+	if s.debtors == nil {
+		s.debtors = map[*Driver]bool{}
+	}
+	s.debtors[t.Driver] = true
 	if !slices.Contains(s.leads, lead) {
 		s.leads = append(s.leads, lead)
 	}
@@ -49,26 +68,59 @@ func (s *lockstep) missing(lead string) {
 }
 
 // odd says that a line came which is perhaps not the reply.
-func (s *lockstep) odd(replyTimeout, readTimeout time.Duration) {
-	patience := replyTimeout
-	if s.slowest > 0 {
-		patience = min(patience, 2*s.slowest+readTimeout)
+func (t *talk) odd() {
+	patience := t.plan.replyTimeout
+	if slowest := t.pace.slowest(nil, 0); slowest > 0 {
+		patience = min(patience, 2*slowest+t.plan.readTimeout)
 	}
-	s.settle = s.sentAt.Add(patience)
+	t.sync.settle = t.sync.sentAt.Add(patience)
 }
 
 // arrived says that a line came late.
-func (s *lockstep) arrived() {
-	if s.owed > 0 {
-		s.owed--
-	}
+func (t *talk) arrived() {
+	s := t.sync
 	if s.owed == 0 {
-		s.leads = s.leads[:0]
+		return
+	}
+	late := min(time.Since(s.oldest), 2*t.plan.replyTimeout)
+	for d := range s.debtors {
+		d.pace.late = max(d.pace.late, late)
+	}
+	if s.owed == maxOwed {
+		return // There may be more.
+	}
+	if s.owed--; s.owed == 0 {
+		s.paid()
 	}
 }
 
-// inStep forgets what is owed.
-func (s *lockstep) inStep() { s.owed, s.leads = 0, s.leads[:0] }
+// paid says that no reply can come any more that is not waited for.
+func (s *lockstep) paid() {
+	clear(s.debtors)
+	s.owed, s.leads = 0, s.leads[:0]
+}
+
+// inStep says that the next line can only be the reply to this device's next request.
+func (t *talk) inStep() {
+	t.synced = t.sync.missed
+	delete(t.sync.debtors, t.Driver)
+	if len(t.sync.debtors) == 0 {
+		t.sync.paid()
+	}
+}
+
+// isInStep reports whether nothing is owed that could be taken for a reply to
+// this device: nothing at all, or only by others, which it was brought in step
+// with since.
+func (t *talk) isInStep() bool {
+	s := t.sync
+	return s.owed == 0 || t.synced == s.missed && !s.debtors[t.Driver]
+}
+
+// silence is how long nothing must come until nothing more comes.
+func (t *talk) silence() time.Duration {
+	return max(t.plan.quietTime, t.pace.slowest(t.plan.exchanges, t.plan.replyTimeout)*5/4)
+}
 
 // distinct reports whether a reply that begins with lead differs from all that are owed.
 func (s *lockstep) distinct(lead string) bool {
@@ -83,48 +135,103 @@ func (s *lockstep) distinct(lead string) bool {
 	return true
 }
 
-// resync brings requests and replies back in step. probe may be nil; it is
-// asked in vain where needed. The answer's fault is set if that failed.
+// resync brings requests and replies back in step. probe may be nil; it, or else
+// some query of the device, is asked in vain where needed. The answer's fault is
+// set if that failed.
 func (t *talk) resync(lead string, probe *exchange) (answer, error) {
 	s := t.sync
-	if s.owed == 0 && !time.Now().Before(s.settle) || s.owed > 0 && s.distinct(lead) {
+	switch {
+	case t.isInStep():
+		if time.Now().Before(s.settle) {
+			// Only what follows an odd line is dropped; it is not waited for silence.
+			_, a, err := t.drain(func() time.Time { return s.settle })
+			return a, err
+		}
+		return answer{}, nil
+	case s.distinct(lead):
 		return answer{}, nil
 	}
-	if s.owed == 0 {
-		// Only what follows an odd line is dropped; it is not waited for silence.
-		return t.drain(func() time.Time { return s.settle })
-	}
-	a, err := t.drain(func() time.Time { return s.noiseAt.Add(t.plan.quietTime) })
+	_, a, err := t.drain(func() time.Time { return s.noiseAt.Add(t.silence()) })
 	if err != nil || !a.ok() || s.owed == 0 {
 		return a, err
 	}
-	if probe == nil {
-		s.inStep()
-		return answer{}, nil
+	if probe == nil && len(t.plan.exchanges) > 0 {
+		probe = t.plan.exchanges[0]
 	}
+	for asked, alone := 0, 0; probe != nil && alone < wantedAlone; asked++ {
+		if asked == maxProbes {
+			return answer{at: time.Now(), fault: failure(gateway.StatusRead, "more comes than was asked for")}, nil
+		}
+		more, a, err := t.probe(lead, probe)
+		switch {
+		case err != nil || !a.ok() || s.owed == 0:
+			return a, err
+		case more > 0:
+			alone = 0
+		default:
+			alone++
+		}
+	}
+	t.inStep()
+	return answer{}, nil
+}
+
+// Bounds of resync: how often a single line has to come in a row, and how often
+// is asked for that.
+const (
+	wantedAlone = 2
+	maxProbes   = 6
+)
+
+// probe asks for a line that does not count, and counts the lines that follow it
+// before there is silence.
+func (t *talk) probe(lead string, probe *exchange) (more int, a answer, err error) {
+	s := t.sync
 	if a, err := t.ask(probe); err != nil || !a.ok() {
-		return a, err
+		return 0, a, err
 	}
 	line, err := t.next(s.sentAt.Add(t.plan.replyTimeout))
 	switch {
 	case errors.Is(err, errNothing):
-		s.missing(lead)
-		return answer{at: time.Now(), fault: failure(gateway.StatusTimeout, "no answer within %v", t.plan.replyTimeout)}, nil
+		t.missing(lead)
+		return 0, answer{at: time.Now(), fault: failure(gateway.StatusTimeout, "no answer within %v", t.plan.replyTimeout)}, nil
 	case errors.Is(err, errStopped), errors.Is(err, errTooLong):
-		s.missing(lead)
-		return answer{at: time.Now(), fault: failure(gateway.StatusRead, "%v: %s", err, quoted(line))}, nil
+		t.missing(lead)
+		return 0, answer{at: time.Now(), fault: failure(gateway.StatusRead, "%v: %s", err, quoted(line))}, nil
 	case err != nil:
 		t.broken(lead, err)
-		return answer{}, err
+		return 0, answer{}, err
 	}
 	// That line was the probe's reply or one that was owed; as many are owed as before.
 	s.noiseAt = t.session.lastAt
 	t.unsolicited(line)
-	a, err = t.drain(func() time.Time { return s.noiseAt.Add(t.plan.quietTime) })
-	if err == nil && a.ok() {
-		s.inStep()
+	return t.drain(func() time.Time { return s.noiseAt.Add(t.silence()) })
+}
+
+// followed waits, while another device owes a reply, whether a line follows the
+// one that came. Then one of the two is that reply, and nothing tells which.
+func (t *talk) followed(lead string) (bool, error) {
+	if lead != "" || t.sync.owed == 0 {
+		return false, nil
 	}
-	return a, err
+	until := time.Now().Add(t.pace.slowest(nil, t.plan.replyTimeout)*3/2 + turnaround)
+	for {
+		line, err := t.next(until)
+		switch {
+		case errors.Is(err, errNothing):
+			return false, nil
+		case errors.Is(err, errStopped), errors.Is(err, errTooLong):
+		case err != nil:
+			return false, err
+		case t.session.heard(line, t.session.lastAt, false), matches(t.plan.ignore, line):
+			continue
+		}
+		t.unsolicited(line)
+		t.arrived()
+		t.synced = -1
+		t.sync.noiseAt = t.session.lastAt
+		return true, nil
+	}
 }
 
 // broken takes note of a reply that was not waited for until its end. A port
@@ -132,16 +239,17 @@ func (t *talk) resync(lead string, probe *exchange) (answer, error) {
 // sends after it is open again can be late.
 func (t *talk) broken(lead string, err error) {
 	if lost(err) == nil {
-		t.sync.missing(lead)
+		t.missing(lead)
 		return
 	}
-	t.sync.inStep()
+	t.sync.paid()
 	t.sync.settle = time.Now().Add(t.plan.quietTime)
 }
 
 // drain drops what arrives until a time that each late byte may move, or until
-// nothing is owed any more. A line that never becomes silent is a fault.
-func (t *talk) drain(until func() time.Time) (answer, error) {
+// nothing is owed any more, and counts the lines. A line that never becomes
+// silent is a fault.
+func (t *talk) drain(until func() time.Time) (lines int, a answer, err error) {
 	s := t.sync
 	owed := s.owed > 0
 	limit := time.Now().Add(max(10*t.plan.quietTime, time.Second))
@@ -149,20 +257,21 @@ func (t *talk) drain(until func() time.Time) (answer, error) {
 		line, err := t.next(until())
 		switch {
 		case errors.Is(err, errNothing):
-			return answer{}, nil
+			return lines, answer{}, nil
 		case errors.Is(err, errStopped), errors.Is(err, errTooLong):
 			// The rest of a torn reply counts as it.
 		case err != nil:
-			return answer{}, err
+			return lines, answer{}, err
 		}
+		lines++
 		s.noiseAt = t.session.lastAt
 		t.unsolicited(line)
-		s.arrived()
+		t.arrived()
 		if time.Now().After(limit) {
-			return answer{at: time.Now(), fault: failure(gateway.StatusRead, "%v", link.ErrNoisy)}, nil
+			return lines, answer{at: time.Now(), fault: failure(gateway.StatusRead, "%v", link.ErrNoisy)}, nil
 		}
 	}
-	return answer{}, nil
+	return lines, answer{}, nil
 }
 
 // query brings the line in step, runs the exchange and appends its readings.
@@ -196,8 +305,9 @@ func (t *talk) readReply(x *exchange, into []reading) ([]reading, answer, error)
 		return into[:start], a, err
 	}
 	if !a.ok() {
-		into = x.failed(a.fault, a.at, into[:start])
+		return x.failed(a.fault, a.at, into[:start]), a, nil
 	}
+	t.pace.took(x, a.at.Sub(t.sync.sentAt))
 	return into, a, nil
 }
 

@@ -103,7 +103,7 @@ func (t *talk) next(deadline time.Time) ([]byte, error) {
 			if t.stale {
 				t.stale = false
 				t.unsolicited(line)
-				t.sync.arrived()
+				t.arrived()
 				continue
 			}
 			return line, nil
@@ -177,13 +177,13 @@ func (t *talk) await(request []byte, lead string, match func(line []byte) error)
 		line, err := t.next(deadline)
 		switch {
 		case errors.Is(err, errNothing) && odd.words != nil:
-			t.sync.missing(lead)
+			t.missing(lead)
 			return odd, nil
 		case errors.Is(err, errNothing):
-			t.sync.missing(lead)
+			t.missing(lead)
 			return answer{at: time.Now(), fault: failure(gateway.StatusTimeout, "no answer within %v", t.plan.replyTimeout)}, nil
 		case errors.Is(err, errStopped), errors.Is(err, errTooLong):
-			t.sync.missing(lead)
+			t.missing(lead)
 			return answer{at: time.Now(), fault: failure(gateway.StatusRead, "%v: %s", err, quoted(line))}, nil
 		case err != nil:
 			t.broken(lead, err)
@@ -207,18 +207,21 @@ func (t *talk) await(request []byte, lead string, match func(line []byte) error)
 		err = match(line)
 		switch {
 		case err == nil:
-			t.sync.slowest = max(t.sync.slowest, at.Sub(t.sync.sentAt))
-			return answer{at: at}, nil
+			more, err := t.followed(lead)
+			if err == nil && more {
+				return answer{at: at, fault: failure(gateway.StatusRead, "two replies came, and nothing tells which is the right one")}, nil
+			}
+			return answer{at: at}, err
 		case len(line) == 0:
 			continue // Many instruments frame replies with line ends on both sides.
 		}
 		odd = answer{at: at, fault: mismatched(err), words: bytes.Clone(line)}
 		if lead == "" || bytes.HasPrefix(line, []byte(lead)) {
-			t.sync.odd(t.plan.replyTimeout, t.plan.readTimeout)
+			t.odd()
 			return odd, nil
 		}
 		t.unsolicited(line)
-		t.sync.arrived()
+		t.arrived()
 	}
 }
 

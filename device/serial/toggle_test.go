@@ -28,7 +28,7 @@ func TestToggleIsSentOnlyIfTheStateDiffers(t *testing.T) {
 		{"it does not", "shutter", "Closed", "", devicetest.Fault{}, "verified: shutter=Closed", "ens?"},
 		{"it is not known", "shutter", "Open", "ens?", devicetest.Fault{Silent: true}, "accepted not_connected: shutter= INVALID/TIMEOUT", "ens?"},
 		{"it makes no sense", "shutter", "Open", "ens?", devicetest.Fault{Raw: "2\r\n"}, "accepted not_connected: shutter= INVALID/STATE", "ens?"},
-		{"the acknowledgement is lost", "shutter", "Open", "ens", devicetest.Fault{Silent: true}, "sent unknown_outcome: shutter=Open", "ens? ens ens? ens?"},
+		{"the acknowledgement is lost", "shutter", "Open", "ens", devicetest.Fault{Silent: true}, "sent unknown_outcome: shutter=Open", "ens? ens ens? ens? ens?"},
 		{"several steps, a bool of a query", "light", "true", "", devicetest.Fault{}, "verified: light=true, other=7", "all? unlock light all?"},
 		{"the same without need", "light", "false", "", devicetest.Fault{}, "verified: light=false, other=7", "all?"},
 	}

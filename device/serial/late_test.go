@@ -1,0 +1,206 @@
+package serial_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/polygate/gateway/device/link"
+	"github.com/polygate/gateway/device/serial"
+)
+
+// A slowBus is a line with several instruments, each of which answers what it is
+// asked in its own time and in order, with bare numbers that it says only once.
+type slowBus struct {
+	seed    uint64
+	takes   func(r *rand.Rand, device string) time.Duration
+	counter int64
+	said    map[int64]string // which question a number answered
+	mu      sync.Mutex
+}
+
+func (b *slowBus) Open(context.Context) (link.Port, error) {
+	near, far := net.Pipe()
+	go b.serve(far)
+	return near, nil
+}
+
+func (*slowBus) String() string { return "slow bus" }
+
+func (b *slowBus) serve(far net.Conn) {
+	replies := make(chan string)
+	ended := make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() {
+		for reply := range replies {
+			if _, err := io.WriteString(far, reply); err != nil {
+				continue // hung up
+			}
+		}
+	})
+	var instruments sync.WaitGroup
+	queues := map[string]chan string{}
+	requests := bufio.NewScanner(far)
+	for requests.Scan() {
+		device := requests.Text()[:1]
+		if queues[device] == nil {
+			queue, random := make(chan string, 1000), rand.New(rand.NewPCG(b.seed, uint64(device[0])))
+			queues[device] = queue
+			instruments.Go(func() { b.answer(device, random, queue, replies, ended) })
+		}
+		queues[device] <- strings.TrimSpace(requests.Text())
+	}
+	close(ended)
+	for _, queue := range queues {
+		close(queue)
+	}
+	instruments.Wait()
+	close(replies)
+	all.Wait()
+	far.Close()
+}
+
+func (b *slowBus) answer(device string, random *rand.Rand, queue <-chan string, replies chan<- string, ended <-chan struct{}) {
+	for request := range queue {
+		timer := time.NewTimer(b.takes(random, device))
+		select {
+		case <-timer.C:
+		case <-ended:
+			timer.Stop()
+			continue
+		}
+		b.mu.Lock()
+		b.counter++
+		n := b.counter
+		b.said[n] = request
+		b.mu.Unlock()
+		replies <- fmt.Sprintf("%d\r\n", n)
+	}
+}
+
+// deceived runs devices with two questions each, and returns how many of so many
+// polls were good, and how many published what answered another question.
+func deceived(t *testing.T, seed uint64, devices, polls int, takes func(r *rand.Rand, device string) time.Duration) (good, wrong int) {
+	synctest.Test(t, func(t *testing.T) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		bus := &slowBus{seed: seed, takes: takes, said: map[int64]string{}}
+		line := link.NewLine("line1", bus)
+		ctx, cancel := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- line.Serve(ctx) }()
+		var lines serial.Lines
+		var drivers []*serial.Driver
+		for d := range devices {
+			driver, err := lines.New("dev", decode(t, fmt.Sprintf(`
+address: %d
+terminator: "\r\n"
+reply_timeout: 400ms
+read_timeout: 50ms
+attributes:
+  a: {kind: int64, read: "{address}a?", reply: "%%d", poll: 1s}
+  b: {kind: int64, read: "{address}b?", reply: "%%d", poll: 1s}
+`, d)), line, zerolog.Nop())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := driver.Connect(ctx, newSink()); err != nil {
+				t.Fatal(err)
+			}
+			drivers = append(drivers, driver)
+		}
+		for range polls {
+			d := random.IntN(devices)
+			poll := random.IntN(2)
+			readings, err := drivers[d].Poll(ctx, poll, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range readings {
+				if r.Failed() {
+					continue
+				}
+				good++
+				bus.mu.Lock()
+				if bus.said[r.Value.Int()] != fmt.Sprintf("%d%c?", d, 'a'+poll) {
+					wrong++
+				}
+				bus.mu.Unlock()
+			}
+			timer := time.NewTimer(time.Duration(random.IntN(300)) * time.Millisecond)
+			<-timer.C
+		}
+		for _, d := range drivers {
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		cancel()
+		if err := <-served; err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
+	return good, wrong
+}
+
+// An instrument that answers in order may be late by any time: a bare number is
+// never taken for what answers another question. This runs on a fake clock.
+func TestSD01LateByAnyTime(t *testing.T) {
+	between := func(r *rand.Rand, low, high int) time.Duration {
+		return time.Duration(low+r.IntN(high-low)) * time.Millisecond
+	}
+	quick := func(r *rand.Rand) time.Duration { return between(r, 1, 30) }
+	for _, test := range []struct {
+		name      string
+		devices   int
+		leastGood int
+		takes     func(r *rand.Rand, device string) time.Duration
+	}{
+		{"quick, and sometimes late", 1, 200, func(r *rand.Rand, _ string) time.Duration {
+			if r.IntN(30) == 0 {
+				return between(r, 100, 4000)
+			}
+			return quick(r)
+		}},
+		{"nearly as slow as the timeout allows, and seldom late", 1, 200, func(r *rand.Rand, _ string) time.Duration {
+			if r.IntN(100) == 0 {
+				return between(r, 400, 1000)
+			}
+			return between(r, 300, 390)
+		}},
+		{"it hangs, and then answers all that it was asked", 1, 50, func(r *rand.Rand, _ string) time.Duration {
+			if r.IntN(50) == 0 {
+				return between(r, 10000, 20000)
+			}
+			return quick(r)
+		}},
+		{"one of three hangs", 3, 150, func(r *rand.Rand, device string) time.Duration {
+			if device == "0" && r.IntN(50) == 0 {
+				return between(r, 1000, 20000)
+			}
+			return quick(r)
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for seed := range uint64(20) {
+				good, wrong := deceived(t, seed, test.devices, 300, test.takes)
+				if wrong > 0 {
+					t.Errorf("seed %d: of %d values %d answered another question", seed, good, wrong)
+				}
+				if good < test.leastGood {
+					t.Errorf("seed %d: only %d good values", seed, good)
+				}
+			}
+		})
+	}
+}
