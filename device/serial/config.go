@@ -41,8 +41,8 @@ type Config struct {
 	// ReadTimeout how long it may pause once it has begun (default 100ms).
 	ReplyTimeout time.Duration `yaml:"reply_timeout" json:"reply_timeout,omitempty"`
 	ReadTimeout  time.Duration `yaml:"read_timeout" json:"read_timeout,omitempty"`
-	// QuietTime is how long the line must be silent after a reply that did not
-	// come, before the next request (default: half the reply timeout).
+	// QuietTime is how long the line must at least be silent after a reply that
+	// did not come, before the next request (default: half the reply timeout).
 	QuietTime time.Duration `yaml:"quiet_time" json:"quiet_time,omitempty"`
 	// WriteDelay is the shortest pause between the end of one exchange and the
 	// next request, for instruments that need to catch their breath.
