@@ -179,6 +179,7 @@ func (k *compiler) line() {
 	default:
 		k.root.In("decimal").Errorf(`%q is no decimal point: "." and "," are`, c.Decimal)
 	}
+	checkExtra(c.ExtraInput, k.root)
 	p.before = k.steps(c.Before.fill(c.replacer("").Replace), nil, nil, &Attribute{}, k.root.In("before"), k.root.In("before"))
 	for i, text := range c.Ignore {
 		p.ignore = append(p.ignore, k.pattern(text, k.root.In("ignore", fmt.Sprint(i)))...)

@@ -56,6 +56,9 @@ type Config struct {
 	// Decimal is the decimal point in replies: "." or ",". Requests always
 	// have a point.
 	Decimal string `yaml:"decimal" json:"decimal,omitempty"`
+	// ExtraInput says what of bytes behind the end of a reply's format: "error"
+	// (default), so that the reply does not match, or "ignore".
+	ExtraInput string `yaml:"extra_input" json:"extra_input,omitempty"`
 	// Echo says that the instrument repeats each request before it answers.
 	Echo bool `yaml:"echo" json:"echo,omitempty"`
 	// Ignore are formats of lines that mean nothing and are skipped.
@@ -94,6 +97,8 @@ type Attribute struct {
 	MaxAge time.Duration `yaml:"max_age" json:"max_age,omitempty"`
 	// Listen is the format of a line that the instrument sends unasked.
 	Listen string `yaml:"listen" json:"listen,omitempty"`
+	// ExtraInput replaces the device's, for reply and listen.
+	ExtraInput string `yaml:"extra_input" json:"extra_input,omitempty"`
 
 	// Write is the request that sets the value, or several in a row;
 	// WriteReply is what the instrument answers to each that has no reply of
@@ -166,12 +171,14 @@ type Command struct {
 // in the order of its converters. They have no read and no reply of their own.
 // With listen in the place of read it is a line that comes unasked.
 type Query struct {
-	Read   Steps         `yaml:"read" json:"read,omitempty"`
-	Listen string        `yaml:"listen" json:"listen,omitempty"`
-	Reply  string        `yaml:"reply" json:"reply,omitempty"`
-	Values []string      `yaml:"values" json:"values"`
-	Poll   time.Duration `yaml:"poll" json:"poll,omitempty"`
-	MaxAge time.Duration `yaml:"max_age" json:"max_age,omitempty"`
+	Read   Steps    `yaml:"read" json:"read,omitempty"`
+	Listen string   `yaml:"listen" json:"listen,omitempty"`
+	Reply  string   `yaml:"reply" json:"reply,omitempty"`
+	Values []string `yaml:"values" json:"values"`
+	// ExtraInput replaces the device's.
+	ExtraInput string        `yaml:"extra_input" json:"extra_input,omitempty"`
+	Poll       time.Duration `yaml:"poll" json:"poll,omitempty"`
+	MaxAge     time.Duration `yaml:"max_age" json:"max_age,omitempty"`
 }
 
 // A Group writes like attributes once. The group ramp with index [1, 2] and

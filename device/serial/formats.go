@@ -1,6 +1,7 @@
 package serial
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -24,6 +25,24 @@ func parse(text string, o stream.Options, at describe.Place) *stream.Format {
 		at.WarnAt(w.Offset, "%s", w.Msg)
 	}
 	return f
+}
+
+// input makes the options of formats that read. extra is what the attribute says
+// of extra input, or empty.
+func (k *compiler) input(extra string) stream.Options {
+	return stream.Options{
+		Direction: stream.In, DecimalComma: k.config.Decimal == ",",
+		IgnoreExtra: cmp.Or(extra, k.config.ExtraInput) == "ignore",
+	}
+}
+
+// checkExtra reports what is no way to deal with extra input.
+func checkExtra(extra string, at describe.Place) {
+	switch extra {
+	case "", "error", "ignore":
+	default:
+		at.In("extra_input").Errorf("%q is neither error nor ignore", extra)
+	}
 }
 
 // literal returns the bytes that a text without converters stands for.

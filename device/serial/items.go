@@ -17,6 +17,7 @@ func (k *compiler) attribute(e *entry[Attribute]) {
 	if a.Poll < 0 || a.Poll > maxDuration {
 		at.In("poll").Errorf("%v: want a time up to %v", a.Poll, maxDuration)
 	}
+	checkExtra(a.ExtraInput, at)
 	d := a.Build(k.device+"."+e.name, a.Poll, at)
 	it := item{codec: k.codec(a, &d.Type, at)}
 	it.source = k.source(a, &d, it.codec, at.In("simulate"))
@@ -101,7 +102,10 @@ func (k *compiler) unread(e *entry[Attribute]) {
 
 // format compiles a format that one attribute's value goes through.
 func (k *compiler) format(text string, a *Attribute, d stream.Direction, at describe.Place) *stream.Format {
-	o := stream.Options{Direction: d, DecimalComma: d == stream.In && k.config.Decimal == ","}
+	o := stream.Options{Direction: d}
+	if d == stream.In {
+		o = k.input(a.ExtraInput)
+	}
 	if len(a.Shape) > 0 {
 		o.Array, o.Separator, o.Elements = true, a.Separator, a.Elements
 	} else if a.Separator != "" || a.Elements != 0 {
@@ -209,6 +213,7 @@ func (k *compiler) special(s *Special, t *gateway.Type, at describe.Place) speci
 // query compiles a request that feeds several attributes.
 func (k *compiler) query(e *entry[Query]) {
 	q, at := &e.what, e.at
+	checkExtra(q.ExtraInput, at)
 	text, key := q.Reply, "reply"
 	if q.Listen != "" {
 		text, key = q.Listen, "listen"
@@ -218,7 +223,7 @@ func (k *compiler) query(e *entry[Query]) {
 		at.Errorf("a query has either read and reply, or listen")
 		return
 	}
-	f := parse(text, stream.Options{Direction: stream.In, DecimalComma: k.config.Decimal == ","}, at.In(key))
+	f := parse(text, k.input(q.ExtraInput), at.In(key))
 	if f == nil {
 		return
 	}

@@ -75,7 +75,7 @@ func (k *compiler) result(x *Command, d *gateway.Descriptor, w *write, at descri
 		}
 		return
 	}
-	f := parse(x.Reply, stream.Options{Direction: stream.In, DecimalComma: k.config.Decimal == ","}, at.In("reply"))
+	f := parse(x.Reply, k.input(""), at.In("reply"))
 	if f == nil {
 		return
 	}
@@ -127,7 +127,7 @@ func (k *compiler) steps(steps Steps, common *string, c *codec, a *Attribute, at
 			reply = nil
 		}
 		if reply != nil && *reply != "" {
-			built.reply = parse(*reply, stream.Options{Direction: stream.In, DecimalComma: k.config.Decimal == ","}, replyAt)
+			built.reply = parse(*reply, k.input(""), replyAt)
 		}
 		compiled = append(compiled, built)
 	}
