@@ -32,9 +32,8 @@ type Driver struct {
 	session *session // nil while closed
 	// sync is shared by all devices of the line, and belongs to whoever has the
 	// turn on it.
-	sync   *lockstep
-	synced int // what had been missed on the line when this device was last brought in step
-	pace   pace
+	sync *lockstep
+	pace pace
 	// setpoints are the last values put, for attributes that push them on connect.
 	setpoints map[int]gateway.Value
 	// startup lists the items that a connect has still to read or push.

@@ -27,9 +27,9 @@ import (
 // instrument that pauses for longer than that twice in a row while it answers,
 // as one does whose replies all take longer than the reply timeout.
 //
-// On a line with several instruments each has to be brought in step for itself,
-// as another's answer proves nothing of its own. While one owes a reply, one of
-// another counts only if nothing follows it.
+// On a line with several instruments each is brought in step for itself, as
+// another's answer proves nothing of its own. While one owes a reply, one of
+// another counts only if its own does not follow it.
 //
 // After a line that did not match, which may have been noise in front of the
 // reply, what still comes is dropped until twice the time that the slowest
@@ -38,7 +38,6 @@ type lockstep struct {
 	owed    int              // replies that have not come; maxOwed is that or more
 	debtors map[*Driver]bool // whose they may be
 	leads   []string         // what they begin with; "" where that is not known
-	missed  int              // replies that did not come, ever
 	oldest  time.Time        // when the first request was sent whose reply is owed
 	settle  time.Time
 	sentAt  time.Time // when the last request was sent
@@ -56,7 +55,6 @@ func (t *talk) missing(lead string) {
 		s.oldest = s.sentAt
 	}
 	s.owed = min(s.owed+1, maxOwed)
-	s.missed++
 	if s.debtors == nil {
 		s.debtors = map[*Driver]bool{}
 	}
@@ -102,20 +100,14 @@ func (s *lockstep) paid() {
 
 // inStep says that the next line can only be the reply to this device's next request.
 func (t *talk) inStep() {
-	t.synced = t.sync.missed
 	delete(t.sync.debtors, t.Driver)
 	if len(t.sync.debtors) == 0 {
 		t.sync.paid()
 	}
 }
 
-// isInStep reports whether nothing is owed that could be taken for a reply to
-// this device: nothing at all, or only by others, which it was brought in step
-// with since.
-func (t *talk) isInStep() bool {
-	s := t.sync
-	return s.owed == 0 || t.synced == s.missed && !s.debtors[t.Driver]
-}
+// isInStep reports whether this device owes nothing.
+func (t *talk) isInStep() bool { return !t.sync.debtors[t.Driver] }
 
 // silence is how long nothing must come until nothing more comes.
 func (t *talk) silence() time.Duration {
@@ -227,9 +219,10 @@ func (t *talk) followed(lead string) (bool, error) {
 			continue
 		}
 		t.unsolicited(line)
-		t.arrived()
-		t.synced = -1
 		t.sync.noiseAt = t.session.lastAt
+		if t.arrived(); t.sync.owed > 0 {
+			t.sync.debtors[t.Driver] = true // Perhaps neither was its own.
+		}
 		return true, nil
 	}
 }
