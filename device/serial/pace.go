@@ -19,20 +19,17 @@ func (p *pace) took(x *exchange, t time.Duration) {
 	p.late -= p.late / 64
 }
 
-// slowest returns how long the slowest reply takes, where one of these exchanges
-// that has not been answered yet takes as long as unknown.
-func (p *pace) slowest(exchanges []*exchange, unknown time.Duration) time.Duration {
+// knows reports whether this exchange has been answered in time.
+func (p *pace) knows(x *exchange) bool {
+	_, known := p.replies[x]
+	return known
+}
+
+// slowest returns how long the slowest reply takes, as far as is known.
+func (p *pace) slowest() time.Duration {
 	slowest := p.late
 	for _, t := range p.replies {
 		slowest = max(slowest, t)
-	}
-	for _, x := range exchanges {
-		if _, known := p.replies[x]; !known {
-			slowest = max(slowest, unknown)
-		}
-	}
-	if len(p.replies) == 0 {
-		slowest = max(slowest, unknown)
 	}
 	return slowest
 }

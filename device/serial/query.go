@@ -8,22 +8,32 @@ import (
 	"github.com/polygate/gateway/device/link"
 )
 
-// query brings the line in step, runs the exchange and appends its readings.
+// query brings the line in step, runs the exchange and appends its readings. Where
+// two lines came for one, it asks once more.
 func (t *talk) query(x *exchange, into []reading) ([]reading, error) {
+	start := len(into)
+	into, crowded, err := t.queryOnce(x, into)
+	if crowded && err == nil {
+		into, _, err = t.queryOnce(x, into[:start])
+	}
+	return into, err
+}
+
+func (t *talk) queryOnce(x *exchange, into []reading) (all []reading, crowded bool, err error) {
 	a, err := t.resync(x.leading, x)
 	if err == nil && a.ok() {
 		if a, err = t.ask(x); err == nil && a.ok() {
-			into, _, err = t.readReply(x, into)
-			return into, err
+			into, a, err = t.readReply(x, into)
+			return into, a.crowded, err
 		}
 	}
 	if errors.Is(err, link.ErrTimeout) && t.ctx.Err() == nil {
 		a, err = answer{at: time.Now(), fault: failure(gateway.StatusTimeout, "the line does not take the request")}, nil
 	}
 	if err != nil {
-		return into, err
+		return into, false, err
 	}
-	return x.failed(a.fault, a.at, into), nil
+	return x.failed(a.fault, a.at, into), false, nil
 }
 
 // readReply waits for the reply to an exchange whose request was sent, and

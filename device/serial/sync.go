@@ -68,7 +68,7 @@ func (t *talk) missing(lead string) {
 // odd says that a line came which is perhaps not the reply.
 func (t *talk) odd() {
 	patience := t.plan.replyTimeout
-	if slowest := t.pace.slowest(nil, 0); slowest > 0 {
+	if slowest := t.pace.slowest(); slowest > 0 {
 		patience = min(patience, 2*slowest+t.plan.readTimeout)
 	}
 	t.sync.settle = t.sync.sentAt.Add(patience)
@@ -80,7 +80,7 @@ func (t *talk) arrived() {
 	if s.owed == 0 {
 		return
 	}
-	late := min(time.Since(s.oldest), 2*t.plan.replyTimeout)
+	late := min(time.Since(s.oldest), t.plan.replyTimeout)
 	for d := range s.debtors {
 		d.pace.late = max(d.pace.late, late)
 	}
@@ -109,9 +109,14 @@ func (t *talk) inStep() {
 // isInStep reports whether this device owes nothing.
 func (t *talk) isInStep() bool { return !t.sync.debtors[t.Driver] }
 
-// silence is how long nothing must come until nothing more comes.
-func (t *talk) silence() time.Duration {
-	return max(t.plan.quietTime, t.pace.slowest(t.plan.exchanges, t.plan.replyTimeout)*5/4)
+// silence is how long nothing must come until nothing more comes, where the next
+// line may be the reply to probe.
+func (t *talk) silence(probe *exchange) time.Duration {
+	slowest := t.pace.slowest()
+	if !t.pace.knows(probe) {
+		slowest = t.plan.replyTimeout
+	}
+	return max(t.plan.quietTime, slowest*5/4)
 }
 
 // distinct reports whether a reply that begins with lead differs from all that are owed.
@@ -143,12 +148,12 @@ func (t *talk) resync(lead string, probe *exchange) (answer, error) {
 	case s.distinct(lead):
 		return answer{}, nil
 	}
-	_, a, err := t.drain(func() time.Time { return s.noiseAt.Add(t.silence()) })
-	if err != nil || !a.ok() || s.owed == 0 {
-		return a, err
-	}
 	if probe == nil && len(t.plan.exchanges) > 0 {
 		probe = t.plan.exchanges[0]
+	}
+	_, a, err := t.drain(func() time.Time { return s.noiseAt.Add(t.silence(probe)) })
+	if err != nil || !a.ok() || s.owed == 0 {
+		return a, err
 	}
 	for asked, alone := 0, 0; probe != nil && alone < wantedAlone; asked++ {
 		if asked == maxProbes {
@@ -197,7 +202,7 @@ func (t *talk) probe(lead string, probe *exchange) (more int, a answer, err erro
 	// That line was the probe's reply or one that was owed; as many are owed as before.
 	s.noiseAt = t.session.lastAt
 	t.unsolicited(line)
-	return t.drain(func() time.Time { return s.noiseAt.Add(t.silence()) })
+	return t.drain(func() time.Time { return s.noiseAt.Add(t.silence(probe)) })
 }
 
 // followed waits, while another device owes a reply, whether a line follows the
@@ -206,7 +211,7 @@ func (t *talk) followed(lead string) (bool, error) {
 	if lead != "" || t.sync.owed == 0 {
 		return false, nil
 	}
-	until := time.Now().Add(t.pace.slowest(nil, t.plan.replyTimeout)*3/2 + turnaround)
+	until := time.Now().Add(t.pace.slowest()*3/2 + turnaround)
 	for {
 		line, err := t.next(until)
 		switch {

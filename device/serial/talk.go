@@ -160,6 +160,7 @@ type answer struct {
 	fault   gateway.Alarm // no alarm if the reply matched
 	words   []byte        // the line that did not match or that says no; a copy
 	refused bool          // it is one of the device's refusals
+	crowded bool          // another line came, and nothing tells which is the reply
 }
 
 // ok reports whether the reply matched.
@@ -209,7 +210,7 @@ func (t *talk) await(request []byte, lead string, match func(line []byte) error)
 		case err == nil:
 			more, err := t.followed(lead)
 			if err == nil && more {
-				return answer{at: at, fault: failure(gateway.StatusRead, "two replies came, and nothing tells which is the right one")}, nil
+				return answer{at: at, crowded: true, fault: failure(gateway.StatusRead, "two replies came, and nothing tells which is the right one")}, nil
 			}
 			return answer{at: at}, err
 		case len(line) == 0:
