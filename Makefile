@@ -42,7 +42,7 @@ e2e: ## Run the tests in containers, with Docker. TESTFLAGS='-run Latency -out D
 lint: ## Run the linters, check the format and the .proto files, those also against proto/baseline.binpb.
 	$(LINT) run
 	@! compgen -G 'proto/*/*/*.proto' >/dev/null || { $(BUF) lint && $(BUF) format --diff --exit-code && $(BUF) breaking --against proto/baseline.binpb; }
-	@! command -v shellcheck >/dev/null || shellcheck tools/*.sh deploy/*.sh .ci/run
+	@! command -v shellcheck >/dev/null || shellcheck tools/*.sh tools/cluster/*.sh deploy/*.sh .ci/run
 
 .PHONY: format
 format: ## Format the Go code.

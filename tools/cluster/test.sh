@@ -4,6 +4,8 @@
 # and nothing is left of it. Arguments go to the tests: tools/cluster/test.sh -test.run Standby
 #
 # With `up` in place of arguments it leaves the cluster running, and says how to use it and how to end it.
+#
+# It exits with 3 if this machine cannot run a cluster.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -39,10 +41,11 @@ images() {
 	tools/cluster/mkimage.sh docker.io/library/nats:2.15.2 "$work/nats.tar" "$work/nats-server"
 }
 
-packages
+[[ $(id -u) == 0 ]] || { echo "a cluster needs root" >&2; exit 3; }
+packages || exit 3
 tools/cluster/kb-build.sh "$bin"
 images
-tools/cluster/kb-up.sh "$cluster" "$bin" "$work/polygate.tar" "$work/nats.tar"
+tools/cluster/kb-up.sh "$cluster" "$bin" "$work/polygate.tar" "$work/nats.tar" || exit 3
 # shellcheck source=/dev/null
 source "$cluster/env"
 printf '#!/bin/sh\nexec %s/kubebox kubectl "$@"\n' "$bin" >"$work/kubectl"
