@@ -103,7 +103,7 @@ func (l *Lease) Listen(ctx context.Context) error {
 	defer cancel()
 	link, err := l.conn().Connected(ctx)
 	if err != nil {
-		return nil //nolint:nilerr // Serve goes on trying, as all else does without NATS.
+		return nil // Serve goes on trying, as all else does without NATS
 	}
 	_, err = l.open(link)
 	for _, never := range []error{nats.ErrNoResponders, jetstream.ErrJetStreamNotEnabled, jetstream.ErrJetStreamNotEnabledForAccount} {
@@ -238,11 +238,11 @@ func (l *Lease) loseLocked(cause error) {
 	l.held = nil
 	l.expiry.Stop()
 	l.status.Held, l.status.Holder, l.status.Since = false, "", time.Now().UTC()
-	event := l.opts.Log.Warn()
+	level := zerolog.WarnLevel
 	if errors.Is(cause, errStopping) {
-		event = l.opts.Log.Info()
+		level = zerolog.InfoLevel
 	}
-	event.Str("lease", l.opts.Name).Err(cause).Msg("not holding the lease any more")
+	l.opts.Log.WithLevel(level).Str("lease", l.opts.Name).Err(cause).Msg("not holding the lease any more")
 }
 
 // heldBy notes who has it.

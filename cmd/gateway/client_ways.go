@@ -41,44 +41,23 @@ func (cl *client) read(c *cobra.Command, name string) error {
 	}
 }
 
+// A graphQLPage is a page of attributes.
+type graphQLPage struct {
+	Attributes []struct {
+		Name               string
+		Readback, Setpoint *reading
+	}
+	Next *string
+}
+
 // readGraphQL reads over GraphQL.
 func (cl *client) readGraphQL(ctx context.Context, c *cobra.Command, match string) error {
-	const query = `query($match: String!, $after: String) {attributes(match: $match, after: $after) {
-		attributes {name readback {value time alarm {severity status text}} setpoint {value time alarm {severity status text}}} next}}`
 	for after := (*string)(nil); ; {
-		body, err := json.Marshal(map[string]any{"query": query, "variables": map[string]any{"match": match, "after": after}})
+		page, err := cl.graphQLPage(ctx, match, after)
 		if err != nil {
 			return err
 		}
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, cl.base, bytes.NewReader(body))
-		if err != nil {
-			return usagef("--url: %w", err)
-		}
-		request.Header.Set("Content-Type", "application/json")
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return fmt.Errorf("no gateway answers at %s: %w", cl.base, err)
-		}
-		defer response.Body.Close()
-		var answer struct {
-			Errors []struct{ Message string }
-			Data   struct {
-				Attributes struct {
-					Attributes []struct {
-						Name               string
-						Readback, Setpoint *reading
-					}
-					Next *string
-				}
-			}
-		}
-		if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
-			return fmt.Errorf("the answer cannot be read: %w", err)
-		}
-		if len(answer.Errors) > 0 {
-			return errors.New(answer.Errors[0].Message)
-		}
-		for _, a := range answer.Data.Attributes.Attributes {
+		for _, a := range page.Attributes {
 			if a.Readback != nil {
 				fmt.Fprintln(c.OutOrStdout(), a.Readback.line(a.Name, ""))
 			}
@@ -86,10 +65,40 @@ func (cl *client) readGraphQL(ctx context.Context, c *cobra.Command, match strin
 				fmt.Fprintln(c.OutOrStdout(), a.Setpoint.line(a.Name+" (setpoint)", ""))
 			}
 		}
-		if after = answer.Data.Attributes.Next; after == nil {
+		if after = page.Next; after == nil {
 			return nil
 		}
 	}
+}
+
+func (cl *client) graphQLPage(ctx context.Context, match string, after *string) (*graphQLPage, error) {
+	const query = `query($match: String!, $after: String) {attributes(match: $match, after: $after) {
+		attributes {name readback {value time alarm {severity status text}} setpoint {value time alarm {severity status text}}} next}}`
+	body, err := json.Marshal(map[string]any{"query": query, "variables": map[string]any{"match": match, "after": after}})
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, cl.base, bytes.NewReader(body))
+	if err != nil {
+		return nil, usagef("--url: %w", err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("no gateway answers at %s: %w", cl.base, err)
+	}
+	defer response.Body.Close()
+	var answer struct {
+		Errors []struct{ Message string }
+		Data   struct{ Attributes graphQLPage }
+	}
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		return nil, fmt.Errorf("the answer cannot be read: %w", err)
+	}
+	if len(answer.Errors) > 0 {
+		return nil, errors.New(answer.Errors[0].Message)
+	}
+	return &answer.Data.Attributes, nil
 }
 
 // readGRPC reads over gRPC, and prints messages as protobuf's JSON.
@@ -210,10 +219,10 @@ func await[M cawire.Message](k *caCircuit) (M, error) {
 			return none, err
 		}
 		k.in = k.in[n:]
-		switch m := m.(type) {
-		case M:
-			return m, nil
-		case *cawire.CreateChFail:
+		if wanted, ok := m.(M); ok {
+			return wanted, nil
+		}
+		if _, failed := m.(*cawire.CreateChFail); failed {
 			return none, errors.New("there is no such process variable")
 		}
 	}
