@@ -11,6 +11,7 @@ cache=$PWD/.cache
 venv=$cache/venv
 modules=$cache/node
 jca=$cache/jca.jar
+copy_plugin=org.apache.maven.plugins:maven-dependency-plugin:3.6.1
 missing=0
 
 # lacking WHAT HOW SKIPPED
@@ -97,23 +98,28 @@ has_java() { [[ $(java --list-modules 2>/dev/null) == *jdk.compiler@* ]]; }
 
 # prepare_java: the client is one file, fetched anew when its pin changes.
 prepare_java() {
-	local pin file sum
+	local pin artifact sum
 	pin=$(<test/clients/jca.pin)
-	read -r file sum <<<"$pin"
+	read -r artifact sum <<<"$pin"
 	has_java || install_packages default-jdk-headless || true
 	if ! has_java; then
 		lacking "a Java development kit of version 11 or newer" "install default-jdk-headless" "the test against the Java client"
 		return
 	fi
 	[[ -e $jca.pin && $(<"$jca.pin") == "$pin" ]] && return
-	command -v curl >/dev/null || install_packages curl ca-certificates || true
-	echo "fetching ${file##*/} into .cache"
-	if curl -fsSL --retry 3 -o "$jca" "$central/$file" && sha256sum --check --quiet <<<"$sum  $jca"; then
+	command -v mvn >/dev/null || install_packages maven || true
+	if ! command -v mvn >/dev/null; then
+		lacking "Maven" "install maven" "the test against the Java client"
+		return
+	fi
+	echo "fetching $artifact into .cache"
+	if mvn -q -B "$copy_plugin:copy" -Dartifact="$artifact" -DoutputDirectory="$cache/maven" -Dmdep.stripVersion=true &&
+		mv "$cache/maven/jca.jar" "$jca" && sha256sum --check --quiet <<<"$sum  $jca"; then
 		printf '%s\n' "$pin" >"$jca.pin"
 		return
 	fi
 	rm -f "$jca"
-	lacking "$file" "see curl's words above; run make test again" "the test against the Java client"
+	lacking "$artifact" "see Maven's words above; run make test again" "the test against the Java client"
 }
 
 find_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
