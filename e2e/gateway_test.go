@@ -89,3 +89,24 @@ func TestDriversAndFrontendsInBoxesOfTheirOwn(t *testing.T) {
 		}
 	}
 }
+
+// Clients of a gateway that holds the connection and says nothing have only their
+// own patience. When it goes on, they get what they missed, in order, and are
+// shown what is true now.
+func TestFrontendsThatHungOrWereCutOffCatchUp(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.gateway("second", natsOutside+allFrontends)
+	views := s.clients.watchAll(frontendsName, polled, held)
+	witness := s.clients.watch(client.GRPC, "second", polled)
+	awaitGood(append(views, witness))
+	for _, f := range silences() {
+		f.begin(s.frontends)
+		witness.await(polled, readback, "good for longer than a heartbeat may take", later(time.Now().Add(2*heartbeatLimit)))
+		f.end(s.frontends)
+		awaitGood(views)
+		for _, v := range views {
+			checkOrder(t, v)
+		}
+	}
+}

@@ -49,7 +49,8 @@ func TestWhateverIsKilledNoClientShowsAWrongValueAsGood(t *testing.T) {
 	t.Logf("seed %d, %d puts, the machine held the test up for at most %v; what went wrong:%s", seed, len(puts.done), stall.longest, h.story.String())
 	log := readHeld(t, s.instrument)
 	for _, v := range views {
-		checkClock(t, v, window)
+		checkOrder(t, v)
+		checkAge(t, v, window)
 		checkHeld(t, v, log, window)
 	}
 	for _, p := range puts.done {
@@ -75,13 +76,14 @@ type fault struct {
 	begin, end func(*box)
 }
 
-func faults() []fault {
-	return []fault{
-		{"killed", (*box).kill, (*box).restart},
-		{"stopped", (*box).stop, (*box).restart},
-		{"paused", (*box).pause, (*box).resume},
-		{"cut off", (*box).cut, (*box).join},
-	}
+// ends are those that the other side of a connection is told of, silences those
+// that it is not.
+func ends() []fault {
+	return []fault{{"killed", (*box).kill, (*box).restart}, {"stopped", (*box).stop, (*box).restart}}
+}
+
+func silences() []fault {
+	return []fault{{"paused", (*box).pause, (*box).resume}, {"cut off", (*box).cut, (*box).join}}
 }
 
 // run lets things go wrong for a time and returns when everything is back.
@@ -95,20 +97,20 @@ func (h *havoc) run(length time.Duration) {
 		} else {
 			victims = victims[:2]
 		}
-		var ends []func()
+		var backs []func()
 		for _, victim := range victims {
 			f := h.choose(victim)
 			fmt.Fprintf(&h.story, "\n  %s %s %s", time.Now().UTC().Format("15:04:05.000"), victim.name, f.what)
 			f.begin(victim)
-			ends = append(ends, func() {
+			backs = append(backs, func() {
 				f.end(victim)
 				fmt.Fprintf(&h.story, "\n  %s %s back", time.Now().UTC().Format("15:04:05.000"), victim.name)
 			})
 			h.wait(time.Second)
 		}
 		h.wait(5 * time.Second)
-		for _, end := range ends {
-			end()
+		for _, back := range backs {
+			back()
 			h.wait(500 * time.Millisecond)
 		}
 		if h.random.IntN(4) > 0 { // else the next comes before everything has come back
@@ -121,9 +123,9 @@ func (h *havoc) run(length time.Duration) {
 // choose leaves out what a client cannot notice but by its own patience: a
 // gateway that holds the connection and says nothing.
 func (h *havoc) choose(victim *box) fault {
-	all := faults()
-	if victim == h.frontends {
-		all = all[:2]
+	all := ends()
+	if victim != h.frontends {
+		all = append(all, silences()...)
 	}
 	return all[h.random.IntN(len(all))]
 }
