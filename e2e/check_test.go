@@ -17,7 +17,8 @@ type showing struct {
 	event      *client.Event
 }
 
-// showings are all of them, of one role of an attribute.
+// showings are all of them, of one role of an attribute, up to now or to the
+// view's end.
 func (v *view) showings(name, role string) []showing {
 	var all []showing
 	open := false
@@ -40,7 +41,12 @@ func (v *view) showings(name, role string) []showing {
 			}
 		}
 	}
-	end(time.Now().UnixMicro())
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.ended == nil {
+		v.endedAt = time.Now()
+	}
+	end(v.endedAt.UnixMicro())
 	return all
 }
 

@@ -41,7 +41,10 @@ func TestWhateverIsKilledNoClientShowsAWrongValueAsGood(t *testing.T) {
 	stop()
 	busy.Wait()
 	awaitGood(views)
-
+	for _, v := range views {
+		v.stop()
+	}
+	s.instrument.stop() // its log is complete only then
 	if t.Failed() {
 		return
 	}

@@ -201,7 +201,7 @@ type said struct {
 	Held         []struct{ Value, At int64 }
 }
 
-func (b *box) saidClocks() said {
+func (b *box) tells() said {
 	b.w.t.Helper()
 	var all said
 	b.askJSON(http.MethodGet, "7001/tcp", "/said", &all)
@@ -217,9 +217,9 @@ func (m *meter) watched(way, attribute string, loaded bool, protocols ...string)
 	m.clients.askJSON(http.MethodGet, controlPort, "/collect?"+q.Encode(), &seen)
 	var clocks []int64
 	if attribute == polled {
-		clocks = m.asked.saidClocks().Polled
+		clocks = m.asked.tells().Polled
 	} else {
-		clocks = m.unasked.saidClocks().Told
+		clocks = m.unasked.tells().Told
 	}
 	for _, protocol := range protocols {
 		events := seen[protocol]
@@ -241,7 +241,7 @@ func (m *meter) put(protocol string, loaded bool) {
 	var timed []struct{ Value, Began, Ended int64 }
 	q := url.Values{"protocol": {protocol}, "host": {"gateway"}, "name": {held}, "first": {fmt.Sprint(first)}, "count": {fmt.Sprint(count)}}
 	m.clients.askJSON(http.MethodPost, controlPort, "/puts?"+q.Encode(), &timed)
-	arrived := m.asked.saidClocks().Held
+	arrived := m.asked.tells().Held
 	arrived = arrived[len(arrived)-count:]
 	toInstrument, toVerdict := make([]time.Duration, count), make([]time.Duration, count)
 	for i, p := range timed {

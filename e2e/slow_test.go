@@ -51,7 +51,7 @@ func TestASlowClientHoldsNobodyUp(t *testing.T) {
 	var seen map[string][]client.Event
 	q := url.Values{"protocol": client.Protocols(), "host": {"gateway"}, "name": {told}, "count": {fmt.Sprint(count)}}
 	fast.askJSON(http.MethodGet, controlPort, "/collect?"+q.Encode(), &seen)
-	clocks := instrument.saidClocks().Told
+	clocks := instrument.tells().Told
 	for _, protocol := range client.Protocols() {
 		complete(t, "beside a client that does not read", protocol, seen[protocol], count, clocks)
 	}

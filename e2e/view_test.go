@@ -54,10 +54,11 @@ type view struct {
 	protocol string
 	stop     func() // ends it before the test does
 
-	mu     sync.Mutex
-	events []client.Event
-	ended  error         // why nothing more comes
-	more   chan struct{} // closed and replaced at each event
+	mu      sync.Mutex
+	events  []client.Event
+	ended   error // why nothing more comes
+	endedAt time.Time
+	more    chan struct{} // closed and replaced at each event
 }
 
 // watch has a client watch, until the test ends.
@@ -120,7 +121,7 @@ func (v *view) add(e client.Event) {
 func (v *view) end(err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.ended = err
+	v.ended, v.endedAt = err, time.Now()
 	close(v.more)
 	v.more = make(chan struct{})
 }

@@ -2,12 +2,14 @@
 # tools/with-docker.sh COMMAND... runs a command while there is a Docker daemon: the one that runs already or, as root
 # where none does, one that is started for it and ended afterwards.
 set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
 answers() { docker info >/dev/null 2>&1; }
 
 pid=
 if ! answers && [[ $(id -u) == 0 ]] && command -v dockerd >/dev/null; then
-	log=$(mktemp)
+	log=.cache/dockerd.log
+	mkdir -p .cache
 	echo "starting dockerd, which writes to $log"
 	dockerd >"$log" 2>&1 &
 	pid=$!
