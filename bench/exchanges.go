@@ -30,30 +30,46 @@ var lineExchanges = measure{
 // runExchanges lets the driver and a bare loop ask an instrument each, in turn.
 func runExchanges(b *bench) (outcome, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // The instruments have one core.
-	var rates [2]sampler
-	for i, who := range []string{"exchanges-driver", "exchanges-bare"} {
-		instrument, err := startClock()
-		if err != nil {
-			return outcome{}, err
-		}
-		defer instrument.stop()
-		asker, address, err := startFloor(who, instrument.pair.Path)
-		if err != nil {
-			return outcome{}, err
-		}
-		defer asker.stop()
-		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			return outcome{}, err
-		}
-		defer conn.Close()
-		rates[i] = askFor(conn, b.window)
+	driver, stopDriver, err := startAsker("exchanges-driver", b.window)
+	if err != nil {
+		return outcome{}, err
 	}
-	r, err := compare(b.pairs, rates[0], rates[1])
+	defer stopDriver()
+	bare, stopBare, err := startAsker("exchanges-bare", b.window)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer stopBare()
+	r, err := compare(b.pairs, driver, bare)
 	if err != nil {
 		return outcome{}, err
 	}
 	return against(r, nil, fmt.Sprintf("%.0f of %.0f exchanges/s", r.Subject, r.Reference)), nil
+}
+
+// startAsker starts an instrument, and a process that asks it for a window
+// whenever its rate is wanted.
+func startAsker(who string, window time.Duration) (rate sampler, stop func(), err error) {
+	instrument, err := startClock()
+	if err != nil {
+		return nil, nil, err
+	}
+	process, address, err := startFloor(who, instrument.pair.Path)
+	if err != nil {
+		instrument.stop()
+		return nil, nil, err
+	}
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		process.stop()
+		instrument.stop()
+		return nil, nil, err
+	}
+	return askFor(conn, window), func() {
+		_ = conn.Close()
+		process.stop()
+		instrument.stop()
+	}, nil
 }
 
 // askFor lets the process behind conn ask for so long, and returns its rate.
