@@ -50,11 +50,11 @@ var idleWithout = measure{
 
 // everything has all frontends, and no device: without a driver nobody sends
 // heartbeats.
-func everything(caPort int) string {
+func everything(caPort int, ops string) string {
 	return fmt.Sprintf(`
 frontends: {rest: {listen: "127.0.0.1:0"}, graphql: {listen: "127.0.0.1:0"}, grpc: {listen: "127.0.0.1:0"}, ca: {listen: "127.0.0.1:%d"}}
-ops: {listen: ""}
-`, caPort)
+ops: {listen: %q}
+`, caPort, ops)
 }
 
 // idleWindow is how long one look at an idle process lasts: twice the longest time
@@ -72,7 +72,7 @@ func switches(b *bench, binary, file, pv string, floor *server) (own, keepAlives
 	if err != nil {
 		return 0, 0, err
 	}
-	gateway, err := startGateway(binary, everything(port)+file)
+	gateway, err := startGateway(binary, everything(port, "")+file)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -137,27 +137,4 @@ func (b *bench) idleCircuit(port int, pv string) (stop func(), err error) {
 		return nil, err
 	}
 	return client.stop, nil
-}
-
-var memory = measure{
-	name: "memory", title: "resident memory with 1,000 attributes at rest, all frontends on",
-	target: "at most 60 MB", run: func(b *bench) (outcome, error) {
-		port, err := freePort()
-		if err != nil {
-			return outcome{}, err
-		}
-		gateway, err := startGateway(b.gateway, everything(port)+softDevice(1000))
-		if err != nil {
-			return outcome{}, err
-		}
-		defer gateway.stop()
-		if err := gateway.waitFor("soft.v00999"); err != nil {
-			return outcome{}, err
-		}
-		bytes, err := residentBytes(gateway.pid)
-		if err != nil {
-			return outcome{}, err
-		}
-		return absolute(fmt.Sprintf("%.1f MB", float64(bytes)/1e6), bytes <= 60e6, ""), nil
-	},
 }

@@ -38,7 +38,7 @@ var measures = []measure{
 	restGet, restGetOne, restGetFastCS, restPutFastCS, graphQuery, busRoundTrip,
 	unsolicitedToSSE, polledToSSE, unsolicitedToCA, polledToCA, putThroughLine, lineExchanges, fanOut,
 	subscribersREST, subscribersGraphQL, subscribersGRPC,
-	fullRate, fullRateGraphQL, fullRateGRPC, fullRateCA, watchCost, idleWithBroker, idleWithout, memory, lateJoin,
+	fullRate, fullRateGraphQL, fullRateGRPC, fullRateCA, watchCost, idleWithBroker, idleWithout, memory, memoryAttribute, memoryClient, neverRead, lateJoin,
 }
 
 // A bench has what measures share.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -24,26 +23,29 @@ func (s *caServer) stop() {
 	s.server.stop()
 }
 
-// startPeer starts a server on a port of its own, and a client, and waits until
-// there is a process variable.
+// startPeer starts a server on a port of its own, waits until it says that its start
+// is complete, and starts a client.
 func (e *epics) startPeer(port int, pv string, args ...string) (*caServer, error) {
 	server, err := startServer([]string{fmt.Sprintf("EPICS_CAS_SERVER_PORT=%d", port), fmt.Sprintf("EPICS_CA_SERVER_PORT=%d", port)}, args...)
 	if err != nil {
 		return nil, err
 	}
-	said := make(chan string, 1)
-	go func() {
-		words, _ := io.ReadAll(io.LimitReader(server.logs, 1<<16))
-		_, _ = io.Copy(io.Discard, server.logs)
-		said <- string(words)
-	}()
+	for said := ""; !strings.Contains(said, "complete"); {
+		line, err := server.logs.ReadString('\n')
+		said += line
+		if err != nil {
+			server.stop()
+			return nil, fmt.Errorf("%s ended before it served: %s", strings.Join(args, " "), said)
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, server.logs) }()
 	s := &caServer{server: server}
 	if s.client, err = e.connect(port); err == nil {
 		_, err = s.client.ask("open %s", pv)
 	}
 	if err != nil {
 		s.stop()
-		return nil, fmt.Errorf("%s: %w; it said: %s", filepath.Base(args[0]), err, <-said)
+		return nil, fmt.Errorf("%s: %w", strings.Join(args, " "), err)
 	}
 	return s, nil
 }

@@ -109,7 +109,7 @@ static struct channel *channel(const char *name)
 	struct channel *c = allocate(1, sizeof *c);
 	snprintf(c->name, sizeof c->name, "%s", name);
 	check(ca_create_channel(name, NULL, NULL, CA_PRIORITY_DEFAULT, &c->id), "ca_create_channel");
-	check(ca_pend_io(LIMIT), name);
+	check(ca_pend_io(4 * LIMIT), name);
 	c->next = channels;
 	channels = c;
 	return c;
