@@ -98,8 +98,9 @@ attributes:
 	}
 }
 
-// randomFault spoils the next reply. A late one is late by less than twice the
-// quiet time, beyond which no driver could tell bare numbers apart.
+// randomFault spoils the next reply. A late one lets others overtake it, so it is
+// late by less than twice the quiet time: beyond that nothing could tell bare
+// numbers apart.
 func randomFault(random *rand.Rand) devicetest.Fault {
 	noise := make([]byte, random.IntN(6))
 	for i := range noise {
