@@ -62,6 +62,9 @@ func plan(document *config.Document) (*file, error) {
 		f.planDevice(document, name)
 	}
 	f.planSimulated(document)
+	if f.bus.Lease != "" && len(f.devices) == 0 {
+		f.warnings = append(f.warnings, "bus.lease: there is no device to talk to, so nothing waits for it")
+	}
 	if err := document.Err(); err != nil {
 		return nil, err
 	}
