@@ -2,7 +2,9 @@ package ca
 
 import (
 	"context"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rs/zerolog"
 
@@ -18,15 +20,31 @@ type directory struct {
 
 	synced chan struct{} // closed when what existed at first is known
 
-	mu      sync.RWMutex
-	records map[string]*record
-	names   map[gateway.Path]Names
+	mu       sync.RWMutex
+	listings map[string]*listing
+	names    map[gateway.Path]Names
+}
+
+// A listing is what a name stands for. Its record is made when somebody asks for
+// it, since most names of a large gateway are never asked for.
+type listing struct {
+	desc *gateway.Descriptor
+	role gateway.Role
+	made atomic.Pointer[record]
+}
+
+func (l *listing) record(name string) *record {
+	if r := l.made.Load(); r != nil {
+		return r
+	}
+	l.made.CompareAndSwap(nil, newRecord(strings.Clone(name), l.desc, l.role))
+	return l.made.Load()
 }
 
 func newDirectory(view gateway.View, log zerolog.Logger, changed func(bool)) *directory {
 	return &directory{
 		view: view, log: log, changed: changed, synced: make(chan struct{}),
-		records: map[string]*record{}, names: map[gateway.Path]Names{},
+		listings: map[string]*listing{}, names: map[gateway.Path]Names{},
 	}
 }
 
@@ -95,19 +113,19 @@ func (d *directory) put(desc *gateway.Descriptor, annotations map[string]string)
 		d.drop(desc.Path)
 	}
 	d.names[desc.Path] = names
-	readback := d.putRecord(names.Readback, desc, gateway.Readback)
-	setpoint := d.putRecord(names.Setpoint, desc, gateway.Setpoint)
+	readback := d.list(names.Readback, desc, gateway.Readback)
+	setpoint := d.list(names.Setpoint, desc, gateway.Setpoint)
 	return readback || setpoint
 }
 
-func (d *directory) putRecord(name string, desc *gateway.Descriptor, role gateway.Role) bool {
+func (d *directory) list(name string, desc *gateway.Descriptor, role gateway.Role) bool {
 	if name == "" {
 		return false
 	}
-	known := d.records[name]
+	known := d.listings[name]
 	switch {
-	case known != nil && known.path != desc.Path:
-		d.log.Warn().Str("pv", name).Str("attribute", string(desc.Path)).Str("other", string(known.path)).
+	case known != nil && known.desc.Path != desc.Path:
+		d.log.Warn().Str("pv", name).Str("attribute", string(desc.Path)).Str("other", string(known.desc.Path)).
 			Msg("two attributes have one PV name; the first one is served")
 		return false
 	case known != nil && known.desc == desc:
@@ -116,7 +134,7 @@ func (d *directory) putRecord(name string, desc *gateway.Descriptor, role gatewa
 		d.log.Warn().Str("pv", name).Str("attribute", string(desc.Path)).Msg("not served: its PV name is too long")
 		return false
 	}
-	d.records[name] = newRecord(name, desc, role)
+	d.listings[name] = &listing{desc: desc, role: role}
 	return true
 }
 
@@ -124,8 +142,8 @@ func (d *directory) drop(path gateway.Path) {
 	names := d.names[path]
 	delete(d.names, path)
 	for _, name := range []string{names.Readback, names.Setpoint} {
-		if r := d.records[name]; r != nil && r.path == path {
-			delete(d.records, name)
+		if l := d.listings[name]; l != nil && l.desc.Path == path {
+			delete(d.listings, name)
 		}
 	}
 }
@@ -134,8 +152,12 @@ func (d *directory) drop(path gateway.Path) {
 // buffer; it is not kept.
 func (d *directory) record(name string) *record {
 	d.mu.RLock()
-	defer d.mu.RUnlock()
-	return d.records[name]
+	l := d.listings[name]
+	d.mu.RUnlock()
+	if l == nil {
+		return nil
+	}
+	return l.record(name)
 }
 
 // has tells whether a channel can be found.
@@ -171,5 +193,5 @@ func (d *directory) describe(r *record, desc *gateway.Descriptor) *record {
 func (d *directory) count() int {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return len(d.records)
+	return len(d.listings)
 }
