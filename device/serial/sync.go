@@ -139,9 +139,16 @@ func (t *talk) resync(lead string, probe *exchange) (answer, error) {
 	s := t.sync
 	switch {
 	case t.isInStep():
-		if time.Now().Before(s.settle) {
-			// Only what follows an odd line is dropped; it is not waited for silence.
-			_, a, err := t.drain(func() time.Time { return s.settle })
+		// What follows an odd line is dropped, and a late reply of another
+		// instrument is not talked over; nothing has to be proved.
+		rest := func() time.Time {
+			if quiet := s.noiseAt.Add(t.plan.quietTime); s.owed > 0 && !s.distinct(lead) && quiet.After(s.settle) {
+				return quiet
+			}
+			return s.settle
+		}
+		if time.Now().Before(rest()) {
+			_, a, err := t.drain(rest)
 			return a, err
 		}
 		return answer{}, nil
