@@ -120,6 +120,7 @@ func (s *Server) routes() {
 	v1.Get("/attributes", s.listAttributes)
 	v1.Get("/attributes/:name", s.getAttribute)
 	v1.Put("/attributes/:name", s.putAttribute)
+	v1.Post("/attributes/:name/refresh", s.refreshAttribute)
 	v1.Get("/commands", s.listCommands)
 	v1.Get("/commands/:name", s.getCommand)
 	v1.Post("/commands/:name", s.postCommand)

@@ -193,6 +193,13 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	for _, r := range []reply{put("oven.mode", "On"), put("oven.secret", "1"), put("oven.no", "1"), put("oven.actual", "1"), put("oven.ramp", "99"), put("oven.text", strings.Repeat("x", 101)), put("oven.ramp", "1", evil...), get(attributes + "/oven.no"), get(attributes+"/oven.no", evil...)} {
 		d.judgeReply(attribute, r)
 	}
+	refresh := func(name string, headers ...string) {
+		d.judgeReply(attribute+"/refresh", w.do(http.MethodPost, attributes+"/"+strings.Replace(name, "?", "/refresh?", 1), "", headers...))
+	}
+	for _, name := range []string{"oven.ramp?", "oven.ramp?mode=loud", "oven.no?", "oven.secret?"} {
+		refresh(name)
+	}
+	refresh("oven.ramp?", evil...)
 	for _, r := range []reply{post("oven.cancel", ""), post("oven.no", ""), post("oven.cancel", "1"), post("oven.move", strings.Repeat("1", 5<<20)), post("oven.cancel", "", evil...), get(commands + "/oven.no"), get(commands+"/oven.no", evil...)} {
 		d.judgeReply(command, r)
 	}
@@ -215,6 +222,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 		})
 		d.judgeReply(attribute, put("oven.ramp", "1"))
 		d.judgeReply(command, post("oven.cancel", ""))
+		refresh("oven.ramp?")
 	}
 	w.Device.OnPut(nil)
 	w.Device.SetState(false, "unplugged")

@@ -44,6 +44,28 @@ func readOnly(a *gateway.Attribute) error {
 	return refused(gateway.Errorf(gateway.KindReadOnly, "it is read-only"), a.Path)
 }
 
+// refreshAttribute has an attribute read from its device now. It answers as a put
+// does, when the new readback is there.
+func (s *Server) refreshAttribute(c *fiber.Ctx) error {
+	session := s.session(c)
+	attribute, err := s.find(session, c.Params("name"), false)
+	if err != nil {
+		return err
+	}
+	request, opts, err := putRequest(c, attribute)
+	if err != nil {
+		return err
+	}
+	pending, err := session.Refresh(request)
+	if err == nil {
+		err = s.answerVerdict(c, attribute, pending, opts)
+	}
+	if gateway.KindOf(err) == gateway.KindWriteOnly {
+		c.Set(fiber.HeaderAllow, "") // nothing can be done here
+	}
+	return err
+}
+
 // postCommand runs a command. The body is its argument, in the forms that a
 // put takes; a command without one wants no body.
 func (s *Server) postCommand(c *fiber.Ctx) error {

@@ -152,6 +152,29 @@ func TestPutTakesTheFormsOfAValue(t *testing.T) {
 	}
 }
 
+func TestARefreshReadsTheDevice(t *testing.T) {
+	w := newWorld(t)
+	w.Device.OnPut(func(d *hubtest.Device, p *gateway.Put) {
+		d.Set(p.Path, gateway.Of(21.5))
+		d.Finish(p, gateway.Verdict{Stage: gateway.StageVerified})
+	})
+	r := w.do(http.MethodPost, "/api/v1/attributes/oven.actual/refresh?urgent=true&budget=1m", "")
+	w.wantOK(r)
+	if w.member(r.text, "stage") != `verified` || w.member(r.text, "value") != "21.5" {
+		t.Errorf("got %s", r.text)
+	}
+	if puts := w.Device.Puts(); len(puts) != 1 || !puts[0].Refresh || !puts[0].Urgent || puts[0].Path != "oven.actual" {
+		t.Errorf("the device got %+v", puts)
+	}
+	r = w.do(http.MethodPost, "/api/v1/attributes/oven.secret/refresh", "")
+	w.wantProblem(r, 405, "write_only")
+	if allow, ok := r.Header["Allow"]; !ok || allow[0] != "" {
+		t.Errorf("Allow %q", allow)
+	}
+	w.wantProblem(w.do(http.MethodPost, "/api/v1/attributes/oven.cancel/refresh", ""), 404, "not_found")
+	w.wantProblem(w.do(http.MethodGet, "/api/v1/attributes/oven.actual/refresh", ""), 405, "malformed")
+}
+
 func TestPutIsRefusedInTheClientsWords(t *testing.T) {
 	w := newWorld(t)
 	for _, test := range []struct {

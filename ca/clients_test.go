@@ -63,7 +63,7 @@ func TestCountersReachPythonClients(t *testing.T) {
 				n = fewer
 			}
 			began := time.Now()
-			out, err := outputWithin(5*time.Minute, env, interpreter, "testdata/counters.py", client, fmt.Sprint(n), fmt.Sprint(samples))
+			out, err := outputWithin(10*time.Minute, env, interpreter, "testdata/counters.py", client, fmt.Sprint(n), fmt.Sprint(samples))
 			if err != nil {
 				t.Fatal(err)
 			}
