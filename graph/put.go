@@ -88,6 +88,27 @@ func (r mutationResolver) put(ctx context.Context, put *model.PutInput) (gateway
 	return gateway.Wait(ctx, pending), attribute, nil
 }
 
+// Refresh answers the field of that name.
+func (r mutationResolver) Refresh(ctx context.Context, name string, mode model.Mode, budget *float64, urgent bool) (*model.Verdict, error) {
+	attribute, err := r.find(ctx, name, false)
+	if err != nil {
+		return nil, aboutName(name, err)
+	}
+	request := gateway.PutRequest{Path: attribute.Path, Mode: model.ModeOf(mode), Urgent: urgent}
+	if request.Budget, err = budgetOf(budget); err != nil {
+		return nil, aboutName(name, err)
+	}
+	pending, err := sessionOf(ctx).Refresh(request)
+	if err != nil {
+		return nil, aboutName(name, err)
+	}
+	verdict := gateway.Wait(ctx, pending)
+	if err := failureOf(verdict); err != nil {
+		return nil, aboutName(name, err)
+	}
+	return model.VerdictOf(attribute, &verdict), nil
+}
+
 // Execute answers the field of that name.
 func (r mutationResolver) Execute(ctx context.Context, name string, argument *model.Value, mode model.Mode, budget *float64, urgent bool) (*model.Verdict, error) {
 	command, err := r.find(ctx, name, true)

@@ -29,6 +29,24 @@ func TestPutAnswersWithTheVerdict(t *testing.T) {
 	}
 }
 
+func TestARefreshReadsTheDevice(t *testing.T) {
+	w := newWorld(t)
+	w.Device.OnPut(func(d *hubtest.Device, p *gateway.Put) {
+		d.Set(p.Path, gateway.Of(21.5))
+		d.Finish(p, gateway.Verdict{Stage: gateway.StageVerified})
+	})
+	w.want(`mutation { refresh(name: "oven.actual", mode: LATEST, budget: 1, urgent: true) { stage readback { value } } }`, "",
+		`{"refresh":{"stage":"VERIFIED","readback":{"value":21.5}}}`)
+	puts := w.Device.Puts()
+	if p := puts[0]; len(puts) != 1 || !p.Refresh || !p.Urgent || p.Mode != gateway.Latest || p.Path != "oven.actual" {
+		t.Errorf("the device got %+v", puts)
+	}
+	const refresh = `mutation($n: String!) { refresh(name: $n) { stage } }`
+	w.wantError(refresh, `{"n":"oven.secret"}`, "write_only")
+	w.wantError(refresh, `{"n":"oven.cancel"}`, "not_found")
+	w.wantError(`mutation { refresh(name: "oven.actual", budget: 0) { stage } }`, "", "malformed")
+}
+
 func TestRefusedPuts(t *testing.T) {
 	w := newWorld(t)
 	for _, x := range []struct{ name, value, code string }{

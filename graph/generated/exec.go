@@ -50,6 +50,7 @@ type DeviceResolver interface {
 type MutationResolver interface {
 	Put(ctx context.Context, name string, value model.Value, mode model.Mode, budget *float64, urgent bool) (*model.Verdict, error)
 	PutMany(ctx context.Context, puts []*model.PutInput) ([]*model.Verdict, error)
+	Refresh(ctx context.Context, name string, mode model.Mode, budget *float64, urgent bool) (*model.Verdict, error)
 	Execute(ctx context.Context, name string, argument *model.Value, mode model.Mode, budget *float64, urgent bool) (*model.Verdict, error)
 }
 type QueryResolver interface {
@@ -393,6 +394,21 @@ type Mutation {
     "What to put where."
     puts: [PutInput!]!
   ): [Verdict!]!
+
+  """
+  Has an attribute read from its device now, before the polls that wait, and waits for the verdict. One that cannot be
+  read fails with write_only.
+  """
+  refresh(
+    "The full name of the attribute."
+    name: String!
+    "What may happen to it while it waits for its device."
+    mode: Mode! = EACH
+    "How long to wait for the verdict, in seconds: at most 600, by default 10."
+    budget: Float
+    "Go before everything that waits for the device."
+    urgent: Boolean! = false
+  ): Verdict
 
   "Runs a command and waits for the verdict. A command that fails is an error, with its kind in extensions.code."
   execute(
@@ -1372,6 +1388,44 @@ func (ec *executionContext) field_Mutation_put_args(ctx context.Context, rawArgs
 		return nil, err
 	}
 	args["urgent"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_refresh_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "name",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["name"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "mode",
+		func(ctx context.Context, v any) (model.Mode, error) {
+			return ec.unmarshalNMode2githubᚗcomᚋpolygateᚋgatewayᚋgraphᚋmodelᚐMode(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["mode"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "budget",
+		func(ctx context.Context, v any) (*float64, error) {
+			return ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["budget"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "urgent",
+		func(ctx context.Context, v any) (bool, error) {
+			return ec.unmarshalNBoolean2bool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["urgent"] = arg3
 	return args, nil
 }
 
@@ -3671,6 +3725,50 @@ func (ec *executionContext) fieldContext_Mutation_putMany(ctx context.Context, f
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_putMany_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_refresh(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_refresh(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().Refresh(ctx, fc.Args["name"].(string), fc.Args["mode"].(model.Mode), fc.Args["budget"].(*float64), fc.Args["urgent"].(bool))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Verdict) graphql.Marshaler {
+			return ec.marshalOVerdict2ᚖgithubᚗcomᚋpolygateᚋgatewayᚋgraphᚋmodelᚐVerdict(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_refresh(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Verdict(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_refresh_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -6881,6 +6979,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 				return ec._Mutation_putMany(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "refresh":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_refresh(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "execute":
