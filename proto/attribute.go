@@ -39,8 +39,8 @@ func AppendDescriptor(dst []byte, d *gateway.Descriptor) ([]byte, error) {
 	return w.b, w.err
 }
 
-// AppendVerdict appends the verdict on a put to, or an execution of, a as a
-// PutResponse or an ExecuteResponse has it.
+// AppendVerdict appends the verdict on a put to, an execution or a refresh of a
+// as a PutResponse, an ExecuteResponse or a RefreshResponse has it.
 func AppendVerdict(dst []byte, a *gateway.Attribute, v *gateway.Verdict) ([]byte, error) {
 	w := writer{b: dst}
 	m := w.begin(1, 2*short+sizeOf(v.Setpoint)+sizeOf(v.Readback)+v.Result.Size())

@@ -130,6 +130,9 @@ func TestAbsurdRequests(t *testing.T) {
 	execute := func(r *pb.ExecuteRequest) func() error {
 		return func() error { _, err := s.client.Execute(s.ctx, r); return err }
 	}
+	refresh := func(r *pb.RefreshRequest) func() error {
+		return func() error { _, err := s.client.Refresh(s.ctx, r); return err }
+	}
 	text := func(path, value string) *pb.PutRequest {
 		return &pb.PutRequest{Path: path, Input: &pb.PutRequest_Text{Text: value}}
 	}
@@ -176,6 +179,9 @@ func TestAbsurdRequests(t *testing.T) {
 		{"a budget that is no time", putOf(&pb.PutRequest{Path: "rig.target", Budget: &durationpb.Duration{Seconds: 1, Nanos: -1}}), gateway.KindMalformed, "budget"},
 
 		{"to execute an attribute", execute(&pb.ExecuteRequest{Path: "rig.target"}), gateway.KindNotFound, ""},
+		{"to refresh a command", refresh(&pb.RefreshRequest{Path: "rig.reset"}), gateway.KindWriteOnly, ""},
+		{"to refresh nothing", refresh(&pb.RefreshRequest{Path: "rig.nosuch"}), gateway.KindNotFound, ""},
+		{"to refresh in no mode", refresh(&pb.RefreshRequest{Path: "rig.level", Mode: 9}), gateway.KindMalformed, "mode"},
 		{"to execute nothing", execute(&pb.ExecuteRequest{Path: "rig.nosuch"}), gateway.KindNotFound, ""},
 		{"an argument that is not wanted", execute(&pb.ExecuteRequest{Path: "rig.reset", Input: &pb.ExecuteRequest_Text{Text: "1"}}), gateway.KindWrongType, "text"},
 

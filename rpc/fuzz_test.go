@@ -17,6 +17,7 @@ func FuzzRequest(f *testing.F) {
 	for _, r := range []*pb.SessionRequest{
 		watchOf(1, "rig.*", "marker.>"), unwatchOf(1), putOf(2, "rig.target", "5"), getOf(3, "rig.level"),
 		{Request: &pb.SessionRequest_Put{Put: put("rig.mode", &pb.Value{Value: &pb.Value_EnumIndex{EnumIndex: 1}})}},
+		{Request: &pb.SessionRequest_Refresh{Refresh: &pb.RefreshRequest{Path: "rig.level"}}},
 		{Request: &pb.SessionRequest_Execute{Execute: &pb.ExecuteRequest{Path: "rig.reset", Input: &pb.ExecuteRequest_Json{Json: "1"}}}},
 		{Request: &pb.SessionRequest_Describe{Describe: &pb.DescribeRequest{Match: "rig.>", PageSize: 2, PageToken: "rig.level"}}},
 		{Request: &pb.SessionRequest_Watch{Watch: &pb.WatchRequest{Cursor: "1-1", MaxRate: 0.5, Mask: 15, Role: 1}}},

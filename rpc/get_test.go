@@ -129,3 +129,19 @@ func TestAPutCarriesBudgetAndCaller(t *testing.T) {
 		t.Errorf("of %v the driver has %v", budget, p.Budget)
 	}
 }
+
+func TestARefreshReadsTheDevice(t *testing.T) {
+	s := newScene(t)
+	s.Rig.OnPut(func(d *hubtest.Device, p *gateway.Put) {
+		d.Set(p.Path, gateway.Of(21.5))
+		d.Finish(p, gateway.Verdict{Stage: gateway.StageVerified})
+	})
+	r, err := s.client.Refresh(s.ctx, &pb.RefreshRequest{Path: "rig.level", Mode: pb.Mode_MODE_LATEST, Urgent: true})
+	if err != nil || r.GetVerdict().GetStage() != pb.Stage_STAGE_VERIFIED || r.GetVerdict().GetReadback().GetValue().GetFloat64Value() != 21.5 {
+		t.Errorf("got %v, %v", r, err)
+	}
+	puts := s.Rig.Puts()
+	if p := puts[len(puts)-1]; !p.Refresh || !p.Urgent || p.Mode != gateway.Latest || p.Path != "rig.level" {
+		t.Errorf("the device got %+v", p)
+	}
+}

@@ -32,12 +32,19 @@ func (s service) Execute(ctx context.Context, r *pb.ExecuteRequest) (*pb.Execute
 	return &pb.ExecuteResponse{Verdict: verdict}, err
 }
 
-// input is what PutRequest and ExecuteRequest have in common.
+// Refresh implements pb.GatewayServiceServer.
+func (s service) Refresh(ctx context.Context, r *pb.RefreshRequest) (*pb.RefreshResponse, error) {
+	p, err := startRefresh(ctx, s.session(ctx), r)
+	if err != nil {
+		return nil, err
+	}
+	verdict, err := p.wait(ctx)
+	return &pb.RefreshResponse{Verdict: verdict}, err
+}
+
+// input is what the requests have in common that go to a device.
 type input interface {
 	GetPath() string
-	GetValue() *pb.Value
-	GetText() string
-	GetJson() string
 	GetMode() pb.Mode
 	GetUrgent() bool
 	GetBudget() *durationpb.Duration
@@ -116,7 +123,19 @@ func startExecute(ctx context.Context, session gateway.Session, r *pb.ExecuteReq
 	return &pending{p, a}, nil
 }
 
-// requestOf reads what is the same for puts and commands.
+func startRefresh(ctx context.Context, session gateway.Session, r *pb.RefreshRequest) (*pending, error) {
+	a, request, err := requestOf(ctx, session, r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := session.Refresh(request)
+	if err != nil {
+		return nil, about(r.GetPath(), err)
+	}
+	return &pending{p, a}, nil
+}
+
+// requestOf reads what is the same for puts, commands and refreshes.
 func requestOf(ctx context.Context, session gateway.Session, in input) (*gateway.Attribute, gateway.PutRequest, error) {
 	request := gateway.PutRequest{Path: gateway.Path(in.GetPath()), Urgent: in.GetUrgent()}
 	a, err := session.Get(request.Path)
@@ -182,7 +201,7 @@ func (p *pending) wait(ctx context.Context) (*pb.Verdict, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := &pb.PutResponse{} // which ExecuteResponse has the shape of
+	answer := &pb.PutResponse{} // of whose shape ExecuteResponse and RefreshResponse are
 	if err := proto.Unmarshal(b, answer); err != nil {
 		return nil, err
 	}

@@ -162,6 +162,10 @@ func (x *session) handle(ctx context.Context, r *pb.SessionRequest) (*pb.Session
 		return nil, x.start(ctx, r.GetId(), func() (*pending, error) { return startExecute(ctx, x.view, asked.Execute) }, func(v *pb.Verdict) *pb.SessionResponse {
 			return &pb.SessionResponse{Response: &pb.SessionResponse_Execute{Execute: &pb.ExecuteResponse{Verdict: v}}}
 		})
+	case *pb.SessionRequest_Refresh:
+		return nil, x.start(ctx, r.GetId(), func() (*pending, error) { return startRefresh(ctx, x.view, asked.Refresh) }, func(v *pb.Verdict) *pb.SessionResponse {
+			return &pb.SessionResponse{Response: &pb.SessionResponse_Refresh{Refresh: &pb.RefreshResponse{Verdict: v}}}
+		})
 	case *pb.SessionRequest_Get:
 		page, err := get(x.view, asked.Get)
 		return &pb.SessionResponse{Response: &pb.SessionResponse_Get{Get: page}}, err
@@ -169,7 +173,7 @@ func (x *session) handle(ctx context.Context, r *pb.SessionRequest) (*pb.Session
 		page, err := describe(x.view, asked.Describe)
 		return &pb.SessionResponse{Response: &pb.SessionResponse_Describe{Describe: page}}, err
 	}
-	return nil, malformed("request", "a request is watch, unwatch, put, execute, get or describe")
+	return nil, malformed("request", "a request is watch, unwatch, put, execute, refresh, get or describe")
 }
 
 func (x *session) watch(id uint64, r *pb.WatchRequest) error {

@@ -132,6 +132,7 @@ func TestErrorsDoNotEndASession(t *testing.T) {
 		{getOf(0, "rig.nosuch"), gateway.KindNotFound},
 		{watchOf(0, "rig..level"), gateway.KindMalformed},
 		{&pb.SessionRequest{Request: &pb.SessionRequest_Execute{Execute: &pb.ExecuteRequest{Path: "rig.level"}}}, gateway.KindNotFound},
+		{&pb.SessionRequest{Request: &pb.SessionRequest_Refresh{Refresh: &pb.RefreshRequest{Path: "rig.reset"}}}, gateway.KindWriteOnly},
 		{&pb.SessionRequest{Request: &pb.SessionRequest_Describe{Describe: &pb.DescribeRequest{Match: "."}}}, gateway.KindMalformed},
 	} {
 		c.r.Id = uint64(i + 1)
@@ -141,6 +142,10 @@ func TestErrorsDoNotEndASession(t *testing.T) {
 	x.send(&pb.SessionRequest{Id: 99, Request: &pb.SessionRequest_Execute{Execute: &pb.ExecuteRequest{Path: "rig.reset"}}})
 	if a := x.answer(99); a.GetExecute() == nil {
 		t.Errorf("the command got %v", a)
+	}
+	x.send(&pb.SessionRequest{Id: 100, Request: &pb.SessionRequest_Refresh{Refresh: &pb.RefreshRequest{Path: "rig.level"}}})
+	if a := x.answer(100); a.GetRefresh() == nil {
+		t.Errorf("the refresh got %v", a)
 	}
 }
 

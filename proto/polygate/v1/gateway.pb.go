@@ -1027,6 +1027,125 @@ func (x *ExecuteResponse) GetVerdict() *Verdict {
 	return nil
 }
 
+// RefreshRequest has an attribute read from its device.
+type RefreshRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The full name of the attribute.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// What may happen to it while it waits for the device.
+	Mode Mode `protobuf:"varint,2,opt,name=mode,proto3,enum=polygate.v1.Mode" json:"mode,omitempty"`
+	// Goes before all puts of the device.
+	Urgent bool `protobuf:"varint,3,opt,name=urgent,proto3" json:"urgent,omitempty"`
+	// As in PutRequest.
+	Budget        *durationpb.Duration `protobuf:"bytes,4,opt,name=budget,proto3" json:"budget,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RefreshRequest) Reset() {
+	*x = RefreshRequest{}
+	mi := &file_polygate_v1_gateway_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RefreshRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RefreshRequest) ProtoMessage() {}
+
+func (x *RefreshRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_polygate_v1_gateway_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RefreshRequest.ProtoReflect.Descriptor instead.
+func (*RefreshRequest) Descriptor() ([]byte, []int) {
+	return file_polygate_v1_gateway_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *RefreshRequest) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *RefreshRequest) GetMode() Mode {
+	if x != nil {
+		return x.Mode
+	}
+	return Mode_MODE_EACH
+}
+
+func (x *RefreshRequest) GetUrgent() bool {
+	if x != nil {
+		return x.Urgent
+	}
+	return false
+}
+
+func (x *RefreshRequest) GetBudget() *durationpb.Duration {
+	if x != nil {
+		return x.Budget
+	}
+	return nil
+}
+
+// RefreshResponse is a refresh that succeeded. One that did not is an error.
+type RefreshResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How far it came, with the new readback.
+	Verdict       *Verdict `protobuf:"bytes,1,opt,name=verdict,proto3" json:"verdict,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RefreshResponse) Reset() {
+	*x = RefreshResponse{}
+	mi := &file_polygate_v1_gateway_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RefreshResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RefreshResponse) ProtoMessage() {}
+
+func (x *RefreshResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_polygate_v1_gateway_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RefreshResponse.ProtoReflect.Descriptor instead.
+func (*RefreshResponse) Descriptor() ([]byte, []int) {
+	return file_polygate_v1_gateway_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *RefreshResponse) GetVerdict() *Verdict {
+	if x != nil {
+		return x.Verdict
+	}
+	return nil
+}
+
 // WatchRequest selects what is delivered.
 type WatchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1054,7 +1173,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_polygate_v1_gateway_proto_msgTypes[10]
+	mi := &file_polygate_v1_gateway_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1066,7 +1185,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_polygate_v1_gateway_proto_msgTypes[10]
+	mi := &file_polygate_v1_gateway_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1079,7 +1198,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_polygate_v1_gateway_proto_rawDescGZIP(), []int{10}
+	return file_polygate_v1_gateway_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *WatchRequest) GetMatch() []string {
@@ -1150,7 +1269,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_polygate_v1_gateway_proto_msgTypes[11]
+	mi := &file_polygate_v1_gateway_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1162,7 +1281,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_polygate_v1_gateway_proto_msgTypes[11]
+	mi := &file_polygate_v1_gateway_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1175,7 +1294,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_polygate_v1_gateway_proto_rawDescGZIP(), []int{11}
+	return file_polygate_v1_gateway_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *WatchResponse) GetEvents() []*Event {
@@ -1223,7 +1342,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_polygate_v1_gateway_proto_msgTypes[12]
+	mi := &file_polygate_v1_gateway_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1235,7 +1354,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_polygate_v1_gateway_proto_msgTypes[12]
+	mi := &file_polygate_v1_gateway_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1248,7 +1367,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_polygate_v1_gateway_proto_rawDescGZIP(), []int{12}
+	return file_polygate_v1_gateway_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Event) GetType() EventType {
@@ -1309,6 +1428,7 @@ type SessionRequest struct {
 	//	*SessionRequest_Execute
 	//	*SessionRequest_Get
 	//	*SessionRequest_Describe
+	//	*SessionRequest_Refresh
 	Request       isSessionRequest_Request `protobuf_oneof:"request"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1316,7 +1436,7 @@ type SessionRequest struct {
 
 func (x *SessionRequest) Reset() {
 	*x = SessionRequest{}
-	mi := &file_polygate_v1_gateway_proto_msgTypes[13]
+	mi := &file_polygate_v1_gateway_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1328,7 +1448,7 @@ func (x *SessionRequest) String() string {
 func (*SessionRequest) ProtoMessage() {}
 
 func (x *SessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_polygate_v1_gateway_proto_msgTypes[13]
+	mi := &file_polygate_v1_gateway_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1341,7 +1461,7 @@ func (x *SessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionRequest.ProtoReflect.Descriptor instead.
 func (*SessionRequest) Descriptor() ([]byte, []int) {
-	return file_polygate_v1_gateway_proto_rawDescGZIP(), []int{13}
+	return file_polygate_v1_gateway_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SessionRequest) GetId() uint64 {
@@ -1412,6 +1532,15 @@ func (x *SessionRequest) GetDescribe() *DescribeRequest {
 	return nil
 }
 
+func (x *SessionRequest) GetRefresh() *RefreshRequest {
+	if x != nil {
+		if x, ok := x.Request.(*SessionRequest_Refresh); ok {
+			return x.Refresh
+		}
+	}
+	return nil
+}
+
 type isSessionRequest_Request interface {
 	isSessionRequest_Request()
 }
@@ -1446,6 +1575,11 @@ type SessionRequest_Describe struct {
 	Describe *DescribeRequest `protobuf:"bytes,7,opt,name=describe,proto3,oneof"`
 }
 
+type SessionRequest_Refresh struct {
+	// Answered when there is a verdict. Others are answered meanwhile.
+	Refresh *RefreshRequest `protobuf:"bytes,8,opt,name=refresh,proto3,oneof"`
+}
+
 func (*SessionRequest_Watch) isSessionRequest_Request() {}
 
 func (*SessionRequest_Unwatch) isSessionRequest_Request() {}
@@ -1458,6 +1592,8 @@ func (*SessionRequest_Get) isSessionRequest_Request() {}
 
 func (*SessionRequest_Describe) isSessionRequest_Request() {}
 
+func (*SessionRequest_Refresh) isSessionRequest_Request() {}
+
 // UnwatchRequest ends a watch.
 type UnwatchRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1467,7 +1603,7 @@ type UnwatchRequest struct {
 
 func (x *UnwatchRequest) Reset() {
 	*x = UnwatchRequest{}
-	mi := &file_polygate_v1_gateway_proto_msgTypes[14]
+	mi := &file_polygate_v1_gateway_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1479,7 +1615,7 @@ func (x *UnwatchRequest) String() string {
 func (*UnwatchRequest) ProtoMessage() {}
 
 func (x *UnwatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_polygate_v1_gateway_proto_msgTypes[14]
+	mi := &file_polygate_v1_gateway_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1492,7 +1628,7 @@ func (x *UnwatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnwatchRequest.ProtoReflect.Descriptor instead.
 func (*UnwatchRequest) Descriptor() ([]byte, []int) {
-	return file_polygate_v1_gateway_proto_rawDescGZIP(), []int{14}
+	return file_polygate_v1_gateway_proto_rawDescGZIP(), []int{16}
 }
 
 // UnwatchResponse says that a watch has ended: no event of it follows.
@@ -1504,7 +1640,7 @@ type UnwatchResponse struct {
 
 func (x *UnwatchResponse) Reset() {
 	*x = UnwatchResponse{}
-	mi := &file_polygate_v1_gateway_proto_msgTypes[15]
+	mi := &file_polygate_v1_gateway_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1516,7 +1652,7 @@ func (x *UnwatchResponse) String() string {
 func (*UnwatchResponse) ProtoMessage() {}
 
 func (x *UnwatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_polygate_v1_gateway_proto_msgTypes[15]
+	mi := &file_polygate_v1_gateway_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1529,7 +1665,7 @@ func (x *UnwatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnwatchResponse.ProtoReflect.Descriptor instead.
 func (*UnwatchResponse) Descriptor() ([]byte, []int) {
-	return file_polygate_v1_gateway_proto_rawDescGZIP(), []int{15}
+	return file_polygate_v1_gateway_proto_rawDescGZIP(), []int{17}
 }
 
 // SessionResponse answers a request. One with id 0 and nothing else says that
@@ -1549,6 +1685,7 @@ type SessionResponse struct {
 	//	*SessionResponse_Get
 	//	*SessionResponse_Describe
 	//	*SessionResponse_Error
+	//	*SessionResponse_Refresh
 	Response      isSessionResponse_Response `protobuf_oneof:"response"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1556,7 +1693,7 @@ type SessionResponse struct {
 
 func (x *SessionResponse) Reset() {
 	*x = SessionResponse{}
-	mi := &file_polygate_v1_gateway_proto_msgTypes[16]
+	mi := &file_polygate_v1_gateway_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1568,7 +1705,7 @@ func (x *SessionResponse) String() string {
 func (*SessionResponse) ProtoMessage() {}
 
 func (x *SessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_polygate_v1_gateway_proto_msgTypes[16]
+	mi := &file_polygate_v1_gateway_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1581,7 +1718,7 @@ func (x *SessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionResponse.ProtoReflect.Descriptor instead.
 func (*SessionResponse) Descriptor() ([]byte, []int) {
-	return file_polygate_v1_gateway_proto_rawDescGZIP(), []int{16}
+	return file_polygate_v1_gateway_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SessionResponse) GetId() uint64 {
@@ -1661,6 +1798,15 @@ func (x *SessionResponse) GetError() *Error {
 	return nil
 }
 
+func (x *SessionResponse) GetRefresh() *RefreshResponse {
+	if x != nil {
+		if x, ok := x.Response.(*SessionResponse_Refresh); ok {
+			return x.Refresh
+		}
+	}
+	return nil
+}
+
 type isSessionResponse_Response interface {
 	isSessionResponse_Response()
 }
@@ -1700,6 +1846,11 @@ type SessionResponse_Error struct {
 	Error *Error `protobuf:"bytes,8,opt,name=error,proto3,oneof"`
 }
 
+type SessionResponse_Refresh struct {
+	// A refresh that succeeded.
+	Refresh *RefreshResponse `protobuf:"bytes,9,opt,name=refresh,proto3,oneof"`
+}
+
 func (*SessionResponse_Watch) isSessionResponse_Response() {}
 
 func (*SessionResponse_Unwatch) isSessionResponse_Response() {}
@@ -1713,6 +1864,8 @@ func (*SessionResponse_Get) isSessionResponse_Response() {}
 func (*SessionResponse_Describe) isSessionResponse_Response() {}
 
 func (*SessionResponse_Error) isSessionResponse_Response() {}
+
+func (*SessionResponse_Refresh) isSessionResponse_Response() {}
 
 var File_polygate_v1_gateway_proto protoreflect.FileDescriptor
 
@@ -1785,6 +1938,13 @@ const file_polygate_v1_gateway_proto_rawDesc = "" +
 	"\x06budget\x18\a \x01(\v2\x19.google.protobuf.DurationR\x06budgetB\a\n" +
 	"\x05input\"A\n" +
 	"\x0fExecuteResponse\x12.\n" +
+	"\averdict\x18\x01 \x01(\v2\x14.polygate.v1.VerdictR\averdict\"\x96\x01\n" +
+	"\x0eRefreshRequest\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12%\n" +
+	"\x04mode\x18\x02 \x01(\x0e2\x11.polygate.v1.ModeR\x04mode\x12\x16\n" +
+	"\x06urgent\x18\x03 \x01(\bR\x06urgent\x121\n" +
+	"\x06budget\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x06budget\"A\n" +
+	"\x0fRefreshResponse\x12.\n" +
 	"\averdict\x18\x01 \x01(\v2\x14.polygate.v1.VerdictR\averdict\"\xca\x01\n" +
 	"\fWatchRequest\x12\x14\n" +
 	"\x05match\x18\x01 \x03(\tR\x05match\x12%\n" +
@@ -1804,7 +1964,7 @@ const file_polygate_v1_gateway_proto_rawDesc = "" +
 	"\x04role\x18\x03 \x01(\x0e2\x11.polygate.v1.RoleR\x04role\x12+\n" +
 	"\x06sample\x18\x04 \x01(\v2\x13.polygate.v1.SampleR\x06sample\x12\x12\n" +
 	"\x04lost\x18\x05 \x01(\rR\x04lost\x124\n" +
-	"\tattribute\x18\x06 \x01(\v2\x16.polygate.v1.AttributeR\tattribute\"\xe6\x02\n" +
+	"\tattribute\x18\x06 \x01(\v2\x16.polygate.v1.AttributeR\tattribute\"\x9f\x03\n" +
 	"\x0eSessionRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x121\n" +
 	"\x05watch\x18\x02 \x01(\v2\x19.polygate.v1.WatchRequestH\x00R\x05watch\x127\n" +
@@ -1812,10 +1972,11 @@ const file_polygate_v1_gateway_proto_rawDesc = "" +
 	"\x03put\x18\x04 \x01(\v2\x17.polygate.v1.PutRequestH\x00R\x03put\x127\n" +
 	"\aexecute\x18\x05 \x01(\v2\x1b.polygate.v1.ExecuteRequestH\x00R\aexecute\x12+\n" +
 	"\x03get\x18\x06 \x01(\v2\x17.polygate.v1.GetRequestH\x00R\x03get\x12:\n" +
-	"\bdescribe\x18\a \x01(\v2\x1c.polygate.v1.DescribeRequestH\x00R\bdescribeB\t\n" +
+	"\bdescribe\x18\a \x01(\v2\x1c.polygate.v1.DescribeRequestH\x00R\bdescribe\x127\n" +
+	"\arefresh\x18\b \x01(\v2\x1b.polygate.v1.RefreshRequestH\x00R\arefreshB\t\n" +
 	"\arequest\"\x10\n" +
 	"\x0eUnwatchRequest\"\x11\n" +
-	"\x0fUnwatchResponse\"\x9a\x03\n" +
+	"\x0fUnwatchResponse\"\xd4\x03\n" +
 	"\x0fSessionResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x122\n" +
 	"\x05watch\x18\x02 \x01(\v2\x1a.polygate.v1.WatchResponseH\x00R\x05watch\x128\n" +
@@ -1824,7 +1985,8 @@ const file_polygate_v1_gateway_proto_rawDesc = "" +
 	"\aexecute\x18\x05 \x01(\v2\x1c.polygate.v1.ExecuteResponseH\x00R\aexecute\x12,\n" +
 	"\x03get\x18\x06 \x01(\v2\x18.polygate.v1.GetResponseH\x00R\x03get\x12;\n" +
 	"\bdescribe\x18\a \x01(\v2\x1d.polygate.v1.DescribeResponseH\x00R\bdescribe\x12*\n" +
-	"\x05error\x18\b \x01(\v2\x12.polygate.v1.ErrorH\x00R\x05errorB\n" +
+	"\x05error\x18\b \x01(\v2\x12.polygate.v1.ErrorH\x00R\x05error\x128\n" +
+	"\arefresh\x18\t \x01(\v2\x1c.polygate.v1.RefreshResponseH\x00R\arefreshB\n" +
 	"\n" +
 	"\bresponse*\x9a\x01\n" +
 	"\fAvailability\x12\x1a\n" +
@@ -1841,12 +2003,13 @@ const file_polygate_v1_gateway_proto_rawDesc = "" +
 	"\x17EVENT_TYPE_AVAILABILITY\x10\x04\x12\x18\n" +
 	"\x14EVENT_TYPE_DESCRIBED\x10\x05\x12\x16\n" +
 	"\x12EVENT_TYPE_REMOVED\x10\x06\x12\x12\n" +
-	"\x0eEVENT_TYPE_GAP\x10\a2\x9f\x03\n" +
+	"\x0eEVENT_TYPE_GAP\x10\a2\xe5\x03\n" +
 	"\x0eGatewayService\x12G\n" +
 	"\bDescribe\x12\x1c.polygate.v1.DescribeRequest\x1a\x1d.polygate.v1.DescribeResponse\x128\n" +
 	"\x03Get\x12\x17.polygate.v1.GetRequest\x1a\x18.polygate.v1.GetResponse\x128\n" +
 	"\x03Put\x12\x17.polygate.v1.PutRequest\x1a\x18.polygate.v1.PutResponse\x12D\n" +
-	"\aExecute\x12\x1b.polygate.v1.ExecuteRequest\x1a\x1c.polygate.v1.ExecuteResponse\x12@\n" +
+	"\aExecute\x12\x1b.polygate.v1.ExecuteRequest\x1a\x1c.polygate.v1.ExecuteResponse\x12D\n" +
+	"\aRefresh\x12\x1b.polygate.v1.RefreshRequest\x1a\x1c.polygate.v1.RefreshResponse\x12@\n" +
 	"\x05Watch\x12\x19.polygate.v1.WatchRequest\x1a\x1a.polygate.v1.WatchResponse0\x01\x12H\n" +
 	"\aSession\x12\x1b.polygate.v1.SessionRequest\x1a\x1c.polygate.v1.SessionResponse(\x010\x01B:Z8github.com/polygate/gateway/proto/polygate/v1;polygatev1b\x06proto3"
 
@@ -1863,7 +2026,7 @@ func file_polygate_v1_gateway_proto_rawDescGZIP() []byte {
 }
 
 var file_polygate_v1_gateway_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_polygate_v1_gateway_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_polygate_v1_gateway_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_polygate_v1_gateway_proto_goTypes = []any{
 	(Availability)(0),           // 0: polygate.v1.Availability
 	(EventType)(0),              // 1: polygate.v1.EventType
@@ -1877,77 +2040,86 @@ var file_polygate_v1_gateway_proto_goTypes = []any{
 	(*PutResponse)(nil),         // 9: polygate.v1.PutResponse
 	(*ExecuteRequest)(nil),      // 10: polygate.v1.ExecuteRequest
 	(*ExecuteResponse)(nil),     // 11: polygate.v1.ExecuteResponse
-	(*WatchRequest)(nil),        // 12: polygate.v1.WatchRequest
-	(*WatchResponse)(nil),       // 13: polygate.v1.WatchResponse
-	(*Event)(nil),               // 14: polygate.v1.Event
-	(*SessionRequest)(nil),      // 15: polygate.v1.SessionRequest
-	(*UnwatchRequest)(nil),      // 16: polygate.v1.UnwatchRequest
-	(*UnwatchResponse)(nil),     // 17: polygate.v1.UnwatchResponse
-	(*SessionResponse)(nil),     // 18: polygate.v1.SessionResponse
-	(*Descriptor)(nil),          // 19: polygate.v1.Descriptor
-	(*DeviceInfo)(nil),          // 20: polygate.v1.DeviceInfo
-	(*Sample)(nil),              // 21: polygate.v1.Sample
-	(*Value)(nil),               // 22: polygate.v1.Value
-	(Mode)(0),                   // 23: polygate.v1.Mode
-	(*durationpb.Duration)(nil), // 24: google.protobuf.Duration
-	(*Verdict)(nil),             // 25: polygate.v1.Verdict
-	(Role)(0),                   // 26: polygate.v1.Role
-	(*Error)(nil),               // 27: polygate.v1.Error
+	(*RefreshRequest)(nil),      // 12: polygate.v1.RefreshRequest
+	(*RefreshResponse)(nil),     // 13: polygate.v1.RefreshResponse
+	(*WatchRequest)(nil),        // 14: polygate.v1.WatchRequest
+	(*WatchResponse)(nil),       // 15: polygate.v1.WatchResponse
+	(*Event)(nil),               // 16: polygate.v1.Event
+	(*SessionRequest)(nil),      // 17: polygate.v1.SessionRequest
+	(*UnwatchRequest)(nil),      // 18: polygate.v1.UnwatchRequest
+	(*UnwatchResponse)(nil),     // 19: polygate.v1.UnwatchResponse
+	(*SessionResponse)(nil),     // 20: polygate.v1.SessionResponse
+	(*Descriptor)(nil),          // 21: polygate.v1.Descriptor
+	(*DeviceInfo)(nil),          // 22: polygate.v1.DeviceInfo
+	(*Sample)(nil),              // 23: polygate.v1.Sample
+	(*Value)(nil),               // 24: polygate.v1.Value
+	(Mode)(0),                   // 25: polygate.v1.Mode
+	(*durationpb.Duration)(nil), // 26: google.protobuf.Duration
+	(*Verdict)(nil),             // 27: polygate.v1.Verdict
+	(Role)(0),                   // 28: polygate.v1.Role
+	(*Error)(nil),               // 29: polygate.v1.Error
 }
 var file_polygate_v1_gateway_proto_depIdxs = []int32{
 	4,  // 0: polygate.v1.DescribeResponse.devices:type_name -> polygate.v1.Device
-	19, // 1: polygate.v1.DescribeResponse.descriptors:type_name -> polygate.v1.Descriptor
-	20, // 2: polygate.v1.Device.info:type_name -> polygate.v1.DeviceInfo
+	21, // 1: polygate.v1.DescribeResponse.descriptors:type_name -> polygate.v1.Descriptor
+	22, // 2: polygate.v1.Device.info:type_name -> polygate.v1.DeviceInfo
 	0,  // 3: polygate.v1.Device.availability:type_name -> polygate.v1.Availability
 	7,  // 4: polygate.v1.GetResponse.attributes:type_name -> polygate.v1.Attribute
-	21, // 5: polygate.v1.Attribute.readback:type_name -> polygate.v1.Sample
-	21, // 6: polygate.v1.Attribute.setpoint:type_name -> polygate.v1.Sample
+	23, // 5: polygate.v1.Attribute.readback:type_name -> polygate.v1.Sample
+	23, // 6: polygate.v1.Attribute.setpoint:type_name -> polygate.v1.Sample
 	0,  // 7: polygate.v1.Attribute.availability:type_name -> polygate.v1.Availability
-	19, // 8: polygate.v1.Attribute.descriptor:type_name -> polygate.v1.Descriptor
-	22, // 9: polygate.v1.PutRequest.value:type_name -> polygate.v1.Value
-	23, // 10: polygate.v1.PutRequest.mode:type_name -> polygate.v1.Mode
-	24, // 11: polygate.v1.PutRequest.budget:type_name -> google.protobuf.Duration
-	25, // 12: polygate.v1.PutResponse.verdict:type_name -> polygate.v1.Verdict
-	22, // 13: polygate.v1.ExecuteRequest.value:type_name -> polygate.v1.Value
-	23, // 14: polygate.v1.ExecuteRequest.mode:type_name -> polygate.v1.Mode
-	24, // 15: polygate.v1.ExecuteRequest.budget:type_name -> google.protobuf.Duration
-	25, // 16: polygate.v1.ExecuteResponse.verdict:type_name -> polygate.v1.Verdict
-	26, // 17: polygate.v1.WatchRequest.role:type_name -> polygate.v1.Role
-	14, // 18: polygate.v1.WatchResponse.events:type_name -> polygate.v1.Event
-	1,  // 19: polygate.v1.Event.type:type_name -> polygate.v1.EventType
-	26, // 20: polygate.v1.Event.role:type_name -> polygate.v1.Role
-	21, // 21: polygate.v1.Event.sample:type_name -> polygate.v1.Sample
-	7,  // 22: polygate.v1.Event.attribute:type_name -> polygate.v1.Attribute
-	12, // 23: polygate.v1.SessionRequest.watch:type_name -> polygate.v1.WatchRequest
-	16, // 24: polygate.v1.SessionRequest.unwatch:type_name -> polygate.v1.UnwatchRequest
-	8,  // 25: polygate.v1.SessionRequest.put:type_name -> polygate.v1.PutRequest
-	10, // 26: polygate.v1.SessionRequest.execute:type_name -> polygate.v1.ExecuteRequest
-	5,  // 27: polygate.v1.SessionRequest.get:type_name -> polygate.v1.GetRequest
-	2,  // 28: polygate.v1.SessionRequest.describe:type_name -> polygate.v1.DescribeRequest
-	13, // 29: polygate.v1.SessionResponse.watch:type_name -> polygate.v1.WatchResponse
-	17, // 30: polygate.v1.SessionResponse.unwatch:type_name -> polygate.v1.UnwatchResponse
-	9,  // 31: polygate.v1.SessionResponse.put:type_name -> polygate.v1.PutResponse
-	11, // 32: polygate.v1.SessionResponse.execute:type_name -> polygate.v1.ExecuteResponse
-	6,  // 33: polygate.v1.SessionResponse.get:type_name -> polygate.v1.GetResponse
-	3,  // 34: polygate.v1.SessionResponse.describe:type_name -> polygate.v1.DescribeResponse
-	27, // 35: polygate.v1.SessionResponse.error:type_name -> polygate.v1.Error
-	2,  // 36: polygate.v1.GatewayService.Describe:input_type -> polygate.v1.DescribeRequest
-	5,  // 37: polygate.v1.GatewayService.Get:input_type -> polygate.v1.GetRequest
-	8,  // 38: polygate.v1.GatewayService.Put:input_type -> polygate.v1.PutRequest
-	10, // 39: polygate.v1.GatewayService.Execute:input_type -> polygate.v1.ExecuteRequest
-	12, // 40: polygate.v1.GatewayService.Watch:input_type -> polygate.v1.WatchRequest
-	15, // 41: polygate.v1.GatewayService.Session:input_type -> polygate.v1.SessionRequest
-	3,  // 42: polygate.v1.GatewayService.Describe:output_type -> polygate.v1.DescribeResponse
-	6,  // 43: polygate.v1.GatewayService.Get:output_type -> polygate.v1.GetResponse
-	9,  // 44: polygate.v1.GatewayService.Put:output_type -> polygate.v1.PutResponse
-	11, // 45: polygate.v1.GatewayService.Execute:output_type -> polygate.v1.ExecuteResponse
-	13, // 46: polygate.v1.GatewayService.Watch:output_type -> polygate.v1.WatchResponse
-	18, // 47: polygate.v1.GatewayService.Session:output_type -> polygate.v1.SessionResponse
-	42, // [42:48] is the sub-list for method output_type
-	36, // [36:42] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	21, // 8: polygate.v1.Attribute.descriptor:type_name -> polygate.v1.Descriptor
+	24, // 9: polygate.v1.PutRequest.value:type_name -> polygate.v1.Value
+	25, // 10: polygate.v1.PutRequest.mode:type_name -> polygate.v1.Mode
+	26, // 11: polygate.v1.PutRequest.budget:type_name -> google.protobuf.Duration
+	27, // 12: polygate.v1.PutResponse.verdict:type_name -> polygate.v1.Verdict
+	24, // 13: polygate.v1.ExecuteRequest.value:type_name -> polygate.v1.Value
+	25, // 14: polygate.v1.ExecuteRequest.mode:type_name -> polygate.v1.Mode
+	26, // 15: polygate.v1.ExecuteRequest.budget:type_name -> google.protobuf.Duration
+	27, // 16: polygate.v1.ExecuteResponse.verdict:type_name -> polygate.v1.Verdict
+	25, // 17: polygate.v1.RefreshRequest.mode:type_name -> polygate.v1.Mode
+	26, // 18: polygate.v1.RefreshRequest.budget:type_name -> google.protobuf.Duration
+	27, // 19: polygate.v1.RefreshResponse.verdict:type_name -> polygate.v1.Verdict
+	28, // 20: polygate.v1.WatchRequest.role:type_name -> polygate.v1.Role
+	16, // 21: polygate.v1.WatchResponse.events:type_name -> polygate.v1.Event
+	1,  // 22: polygate.v1.Event.type:type_name -> polygate.v1.EventType
+	28, // 23: polygate.v1.Event.role:type_name -> polygate.v1.Role
+	23, // 24: polygate.v1.Event.sample:type_name -> polygate.v1.Sample
+	7,  // 25: polygate.v1.Event.attribute:type_name -> polygate.v1.Attribute
+	14, // 26: polygate.v1.SessionRequest.watch:type_name -> polygate.v1.WatchRequest
+	18, // 27: polygate.v1.SessionRequest.unwatch:type_name -> polygate.v1.UnwatchRequest
+	8,  // 28: polygate.v1.SessionRequest.put:type_name -> polygate.v1.PutRequest
+	10, // 29: polygate.v1.SessionRequest.execute:type_name -> polygate.v1.ExecuteRequest
+	5,  // 30: polygate.v1.SessionRequest.get:type_name -> polygate.v1.GetRequest
+	2,  // 31: polygate.v1.SessionRequest.describe:type_name -> polygate.v1.DescribeRequest
+	12, // 32: polygate.v1.SessionRequest.refresh:type_name -> polygate.v1.RefreshRequest
+	15, // 33: polygate.v1.SessionResponse.watch:type_name -> polygate.v1.WatchResponse
+	19, // 34: polygate.v1.SessionResponse.unwatch:type_name -> polygate.v1.UnwatchResponse
+	9,  // 35: polygate.v1.SessionResponse.put:type_name -> polygate.v1.PutResponse
+	11, // 36: polygate.v1.SessionResponse.execute:type_name -> polygate.v1.ExecuteResponse
+	6,  // 37: polygate.v1.SessionResponse.get:type_name -> polygate.v1.GetResponse
+	3,  // 38: polygate.v1.SessionResponse.describe:type_name -> polygate.v1.DescribeResponse
+	29, // 39: polygate.v1.SessionResponse.error:type_name -> polygate.v1.Error
+	13, // 40: polygate.v1.SessionResponse.refresh:type_name -> polygate.v1.RefreshResponse
+	2,  // 41: polygate.v1.GatewayService.Describe:input_type -> polygate.v1.DescribeRequest
+	5,  // 42: polygate.v1.GatewayService.Get:input_type -> polygate.v1.GetRequest
+	8,  // 43: polygate.v1.GatewayService.Put:input_type -> polygate.v1.PutRequest
+	10, // 44: polygate.v1.GatewayService.Execute:input_type -> polygate.v1.ExecuteRequest
+	12, // 45: polygate.v1.GatewayService.Refresh:input_type -> polygate.v1.RefreshRequest
+	14, // 46: polygate.v1.GatewayService.Watch:input_type -> polygate.v1.WatchRequest
+	17, // 47: polygate.v1.GatewayService.Session:input_type -> polygate.v1.SessionRequest
+	3,  // 48: polygate.v1.GatewayService.Describe:output_type -> polygate.v1.DescribeResponse
+	6,  // 49: polygate.v1.GatewayService.Get:output_type -> polygate.v1.GetResponse
+	9,  // 50: polygate.v1.GatewayService.Put:output_type -> polygate.v1.PutResponse
+	11, // 51: polygate.v1.GatewayService.Execute:output_type -> polygate.v1.ExecuteResponse
+	13, // 52: polygate.v1.GatewayService.Refresh:output_type -> polygate.v1.RefreshResponse
+	15, // 53: polygate.v1.GatewayService.Watch:output_type -> polygate.v1.WatchResponse
+	20, // 54: polygate.v1.GatewayService.Session:output_type -> polygate.v1.SessionResponse
+	48, // [48:55] is the sub-list for method output_type
+	41, // [41:48] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_polygate_v1_gateway_proto_init() }
@@ -1966,15 +2138,16 @@ func file_polygate_v1_gateway_proto_init() {
 		(*ExecuteRequest_Text)(nil),
 		(*ExecuteRequest_Json)(nil),
 	}
-	file_polygate_v1_gateway_proto_msgTypes[13].OneofWrappers = []any{
+	file_polygate_v1_gateway_proto_msgTypes[15].OneofWrappers = []any{
 		(*SessionRequest_Watch)(nil),
 		(*SessionRequest_Unwatch)(nil),
 		(*SessionRequest_Put)(nil),
 		(*SessionRequest_Execute)(nil),
 		(*SessionRequest_Get)(nil),
 		(*SessionRequest_Describe)(nil),
+		(*SessionRequest_Refresh)(nil),
 	}
-	file_polygate_v1_gateway_proto_msgTypes[16].OneofWrappers = []any{
+	file_polygate_v1_gateway_proto_msgTypes[18].OneofWrappers = []any{
 		(*SessionResponse_Watch)(nil),
 		(*SessionResponse_Unwatch)(nil),
 		(*SessionResponse_Put)(nil),
@@ -1982,6 +2155,7 @@ func file_polygate_v1_gateway_proto_init() {
 		(*SessionResponse_Get)(nil),
 		(*SessionResponse_Describe)(nil),
 		(*SessionResponse_Error)(nil),
+		(*SessionResponse_Refresh)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1989,7 +2163,7 @@ func file_polygate_v1_gateway_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_polygate_v1_gateway_proto_rawDesc), len(file_polygate_v1_gateway_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   17,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -30,6 +30,7 @@ const (
 	GatewayService_Get_FullMethodName      = "/polygate.v1.GatewayService/Get"
 	GatewayService_Put_FullMethodName      = "/polygate.v1.GatewayService/Put"
 	GatewayService_Execute_FullMethodName  = "/polygate.v1.GatewayService/Execute"
+	GatewayService_Refresh_FullMethodName  = "/polygate.v1.GatewayService/Refresh"
 	GatewayService_Watch_FullMethodName    = "/polygate.v1.GatewayService/Watch"
 	GatewayService_Session_FullMethodName  = "/polygate.v1.GatewayService/Session"
 )
@@ -53,6 +54,9 @@ type GatewayServiceClient interface {
 	Put(ctx context.Context, in *PutRequest, opts ...grpc.CallOption) (*PutResponse, error)
 	// Execute is Put for a command.
 	Execute(ctx context.Context, in *ExecuteRequest, opts ...grpc.CallOption) (*ExecuteResponse, error)
+	// Refresh has an attribute read from its device now, before the polls that
+	// wait, and returns when the new readback is there.
+	Refresh(ctx context.Context, in *RefreshRequest, opts ...grpc.CallOption) (*RefreshResponse, error)
 	// Watch sends what is known, then SYNCED, then every change with no gap. It
 	// ends with UNAVAILABLE when the gateway stops; a client then begins anew
 	// with the last cursor.
@@ -111,6 +115,16 @@ func (c *gatewayServiceClient) Execute(ctx context.Context, in *ExecuteRequest, 
 	return out, nil
 }
 
+func (c *gatewayServiceClient) Refresh(ctx context.Context, in *RefreshRequest, opts ...grpc.CallOption) (*RefreshResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RefreshResponse)
+	err := c.cc.Invoke(ctx, GatewayService_Refresh_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *gatewayServiceClient) Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &GatewayService_ServiceDesc.Streams[0], GatewayService_Watch_FullMethodName, cOpts...)
@@ -162,6 +176,9 @@ type GatewayServiceServer interface {
 	Put(context.Context, *PutRequest) (*PutResponse, error)
 	// Execute is Put for a command.
 	Execute(context.Context, *ExecuteRequest) (*ExecuteResponse, error)
+	// Refresh has an attribute read from its device now, before the polls that
+	// wait, and returns when the new readback is there.
+	Refresh(context.Context, *RefreshRequest) (*RefreshResponse, error)
 	// Watch sends what is known, then SYNCED, then every change with no gap. It
 	// ends with UNAVAILABLE when the gateway stops; a client then begins anew
 	// with the last cursor.
@@ -191,6 +208,9 @@ func (UnimplementedGatewayServiceServer) Put(context.Context, *PutRequest) (*Put
 }
 func (UnimplementedGatewayServiceServer) Execute(context.Context, *ExecuteRequest) (*ExecuteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Execute not implemented")
+}
+func (UnimplementedGatewayServiceServer) Refresh(context.Context, *RefreshRequest) (*RefreshResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Refresh not implemented")
 }
 func (UnimplementedGatewayServiceServer) Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error {
 	return status.Error(codes.Unimplemented, "method Watch not implemented")
@@ -291,6 +311,24 @@ func _GatewayService_Execute_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _GatewayService_Refresh_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RefreshRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(GatewayServiceServer).Refresh(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: GatewayService_Refresh_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(GatewayServiceServer).Refresh(ctx, req.(*RefreshRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _GatewayService_Watch_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -331,6 +369,10 @@ var GatewayService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Execute",
 			Handler:    _GatewayService_Execute_Handler,
+		},
+		{
+			MethodName: "Refresh",
+			Handler:    _GatewayService_Refresh_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{
