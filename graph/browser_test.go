@@ -179,7 +179,7 @@ func TestExplorerPage(t *testing.T) {
 	b.eval(`(() => { [...document.querySelectorAll("#docs .link")].find((l) => l.textContent === "Device").click(); return ""; })()`)
 	b.until(`document.querySelector("#docs h3").innerText.startsWith("Device") && document.getElementById("trail").innerText.includes("Device")`)
 	b.eval(`(() => { document.querySelector("#trail .link").click(); return ""; })()`)
-	b.until(`document.querySelectorAll("#docs .try").length === 10`)
+	b.until(`document.querySelectorAll("#docs .try").length === 11`)
 	b.eval(`(() => { [...document.querySelectorAll("#docs li")].find((l) => l.querySelector(".name")?.textContent === "devices").querySelector(".try").click(); return ""; })()`)
 	b.run()
 	b.until(answerText + `.includes("availability") && !document.querySelector("#answer .failed")`)
