@@ -182,7 +182,7 @@ func TestDocumentationPage(t *testing.T) {
 	w := newWorld(t)
 	b := w.browser()
 	b.open("/docs/")
-	b.until(`document.querySelectorAll(".opblock").length === 11 && document.body.innerText.includes("Set an attribute and wait for the verdict")`)
+	b.until(`document.querySelectorAll(".opblock").length === 12 && document.body.innerText.includes("Set an attribute and wait for the verdict")`)
 	b.until(`!document.querySelector(".errors-wrapper")`)
 	b.wantClean()
 }
