@@ -43,10 +43,11 @@ func (v *view) showings(name, role string) []showing {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.ended == nil {
-		v.endedAt = time.Now()
+	till := time.Now()
+	if v.ended != nil {
+		till = v.endedAt
 	}
-	end(v.endedAt.UnixMicro())
+	end(till.UnixMicro())
 	return all
 }
 

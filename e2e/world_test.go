@@ -55,10 +55,8 @@ func (w *world) start(name, image, ready string, options ...testcontainers.Conta
 	}, options...)
 	c, err := testcontainers.Run(w.t.Context(), w.docker.images[image], options...)
 	testcontainers.CleanupContainer(w.t, c, testcontainers.StopTimeout(0))
-	for tries := 1; err != nil && tries < 10 && strings.Contains(err.Error(), "address already in use"); tries++ {
-		// Docker chooses ports from a range that all programs of this host
-		// use, without looking. The next one may be free.
-		err = c.Start(w.t.Context())
+	if portTaken(err) {
+		err = withAnyPort(func() error { return c.Start(w.t.Context()) })
 	}
 	b := &box{w: w, name: name, DockerContainer: c}
 	w.t.Cleanup(func() {
@@ -70,6 +68,20 @@ func (w *world) start(name, image, ready string, options ...testcontainers.Conta
 		w.t.Fatalf("starting %s: %v", name, err)
 	}
 	return b
+}
+
+// withAnyPort repeats what has Docker choose a port: it chooses from a range that
+// all programs of this host use, without looking. The next one may be free.
+func withAnyPort(do func() error) error {
+	err := do()
+	for tries := 1; portTaken(err) && tries < 10; tries++ {
+		err = do()
+	}
+	return err
+}
+
+func portTaken(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "address already in use")
 }
 
 // publish maps a port to one of this host's loopback.
@@ -141,8 +153,10 @@ func (b *box) exitCode() int {
 // restart starts the box after kill or stop.
 func (b *box) restart() {
 	b.w.t.Helper()
-	_, err := b.w.docker.client.ContainerStart(b.w.t.Context(), b.ID, client.ContainerStartOptions{})
-	b.must("starting", err)
+	b.must("starting", withAnyPort(func() error {
+		_, err := b.w.docker.client.ContainerStart(b.w.t.Context(), b.ID, client.ContainerStartOptions{})
+		return err
+	}))
 }
 
 // pause holds the box as it stands; resume ends that.
@@ -168,10 +182,12 @@ func (b *box) cut() {
 
 func (b *box) join() {
 	b.w.t.Helper()
-	_, err := b.w.docker.client.NetworkConnect(b.w.t.Context(), b.w.network.ID, client.NetworkConnectOptions{
-		Container: b.ID, EndpointConfig: &mobynet.EndpointSettings{Aliases: []string{b.name}},
-	})
-	b.must("joining", err)
+	b.must("joining", withAnyPort(func() error {
+		_, err := b.w.docker.client.NetworkConnect(b.w.t.Context(), b.w.network.ID, client.NetworkConnectOptions{
+			Container: b.ID, EndpointConfig: &mobynet.EndpointSettings{Aliases: []string{b.name}},
+		})
+		return err
+	}))
 }
 
 // said is what the box has written, over all its lives.

@@ -25,15 +25,15 @@ import (
 func main() {
 	listen := flag.String("listen", ":9000", "where to be told what to do")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
-	defer stop()
-	if err := run(ctx, *listen); err != nil {
+	if err := run(*listen); err != nil {
 		fmt.Fprintln(os.Stderr, "client:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, listen string) error {
+func run(listen string) error {
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer cancel()
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /watch", watch)
 	mux.HandleFunc("GET /collect", collect)

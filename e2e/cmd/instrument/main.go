@@ -27,15 +27,15 @@ func main() {
 	control := flag.String("control", ":7001", "where to tell what was said")
 	every := flag.Duration("every", 0, "how often to tell the clock unasked; 0 is never")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
-	defer stop()
-	if err := run(ctx, *listen, *control, *every); err != nil {
+	if err := run(*listen, *control, *every); err != nil {
 		fmt.Fprintln(os.Stderr, "instrument:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, listen, control string, every time.Duration) error {
+func run(listen, control string, every time.Duration) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
 	var config net.ListenConfig
 	lines, err := config.Listen(ctx, "tcp", listen)
 	if err != nil {
