@@ -10,6 +10,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,11 +25,16 @@ import (
 // asked in its own time and in order, with bare numbers that it says only once.
 type slowBus struct {
 	seed    uint64
-	takes   func(r *rand.Rand, device string) time.Duration
+	takes   func(r *rand.Rand, device string) time.Duration // never: the reply is lost
+	chatter time.Duration                                   // how often something is told unasked, or 0
+	dead    func() bool                                     // nothing is told meanwhile
 	counter int64
 	said    map[int64]string // which question a number answered
 	mu      sync.Mutex
 }
+
+// never is how long a reply takes that does not come.
+const never = -1
 
 func (b *slowBus) Open(context.Context) (link.Port, error) {
 	near, far := net.Pipe()
@@ -50,6 +56,9 @@ func (b *slowBus) serve(far net.Conn) {
 		}
 	})
 	var instruments sync.WaitGroup
+	if b.chatter > 0 {
+		instruments.Go(func() { b.tell(replies, ended) })
+	}
 	queues := map[string]chan string{}
 	requests := bufio.NewScanner(far)
 	for requests.Scan() {
@@ -71,9 +80,29 @@ func (b *slowBus) serve(far net.Conn) {
 	far.Close()
 }
 
+// tell tells something unasked.
+func (b *slowBus) tell(replies chan<- string, ended <-chan struct{}) {
+	ticker := time.NewTicker(b.chatter)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			if !b.dead() {
+				replies <- "T=1\r\n"
+			}
+		case <-ended:
+			return
+		}
+	}
+}
+
 func (b *slowBus) answer(device string, random *rand.Rand, queue <-chan string, replies chan<- string, ended <-chan struct{}) {
 	for request := range queue {
-		timer := time.NewTimer(b.takes(random, device))
+		takes := b.takes(random, device)
+		if takes == never {
+			continue
+		}
+		timer := time.NewTimer(takes)
 		select {
 		case <-timer.C:
 		case <-ended:
@@ -91,10 +120,10 @@ func (b *slowBus) answer(device string, random *rand.Rand, queue <-chan string, 
 
 // deceived runs devices with two questions each, and returns how many of so many
 // polls were good, and how many published what answered another question.
-func deceived(t *testing.T, seed uint64, devices, polls int, takes func(r *rand.Rand, device string) time.Duration) (good, wrong int) {
+func deceived(t *testing.T, seed uint64, devices, polls int, chatter time.Duration, dead func() bool, takes func(r *rand.Rand, device string) time.Duration) (good, wrong int) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 0))
-		bus := &slowBus{seed: seed, takes: takes, said: map[int64]string{}}
+		bus := &slowBus{seed: seed, takes: takes, chatter: chatter, dead: dead, said: map[int64]string{}}
 		line := link.NewLine("line1", bus)
 		ctx, cancel := context.WithCancel(t.Context())
 		served := make(chan error, 1)
@@ -110,6 +139,7 @@ read_timeout: 50ms
 attributes:
   a: {kind: int64, read: "{address}a?", reply: "%%d", poll: 1s}
   b: {kind: int64, read: "{address}b?", reply: "%%d", poll: 1s}
+  told: {kind: int64, listen: "T=%%d"}
 `, d)), line, zerolog.Nop())
 			if err != nil {
 				t.Fatal(err)
@@ -160,40 +190,65 @@ func TestSD01LateByAnyTime(t *testing.T) {
 		return time.Duration(low+r.IntN(high-low)) * time.Millisecond
 	}
 	quick := func(r *rand.Rand) time.Duration { return between(r, 1, 30) }
+	var lost atomic.Int32 // how many replies will not come
+	dead := func() bool { return lost.Load() > 0 }
 	for _, test := range []struct {
 		name      string
 		devices   int
 		leastGood int
+		chatter   time.Duration
 		takes     func(r *rand.Rand, device string) time.Duration
 	}{
-		{"quick, and sometimes late", 1, 200, func(r *rand.Rand, _ string) time.Duration {
+		{"quick, and sometimes late", 1, 200, 0, func(r *rand.Rand, _ string) time.Duration {
 			if r.IntN(30) == 0 {
 				return between(r, 100, 4000)
 			}
 			return quick(r)
 		}},
-		{"nearly as slow as the timeout allows, and seldom late", 1, 200, func(r *rand.Rand, _ string) time.Duration {
+		{"nearly as slow as the timeout allows, and seldom late", 1, 200, 0, func(r *rand.Rand, _ string) time.Duration {
 			if r.IntN(100) == 0 {
 				return between(r, 400, 1000)
 			}
 			return between(r, 300, 390)
 		}},
-		{"it hangs, and then answers all that it was asked", 1, 50, func(r *rand.Rand, _ string) time.Duration {
+		{"it hangs, and then answers all that it was asked", 1, 50, 0, func(r *rand.Rand, _ string) time.Duration {
 			if r.IntN(50) == 0 {
 				return between(r, 10000, 20000)
 			}
 			return quick(r)
 		}},
-		{"one of three hangs", 3, 150, func(r *rand.Rand, device string) time.Duration {
+		{"one of three hangs", 3, 150, 0, func(r *rand.Rand, device string) time.Duration {
 			if device == "0" && r.IntN(50) == 0 {
 				return between(r, 1000, 20000)
+			}
+			return quick(r)
+		}},
+		{"sometimes late, and it tells things all the time", 1, 200, 20 * time.Millisecond, func(r *rand.Rand, _ string) time.Duration {
+			if r.IntN(30) == 0 {
+				return between(r, 100, 4000)
+			}
+			return quick(r)
+		}},
+		{"a reply is lost sometimes, and it tells things all the time", 1, 200, 20 * time.Millisecond, func(r *rand.Rand, _ string) time.Duration {
+			if r.IntN(30) == 0 {
+				return never
+			}
+			return quick(r)
+		}},
+		{"it is dead for a while, and otherwise tells things all the time", 1, 100, 20 * time.Millisecond, func(r *rand.Rand, _ string) time.Duration {
+			if lost.Load() > 0 {
+				lost.Add(-1)
+				return never
+			}
+			if r.IntN(100) == 0 {
+				lost.Store(12)
 			}
 			return quick(r)
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for seed := range uint64(20) {
-				good, wrong := deceived(t, seed, test.devices, 300, test.takes)
+				good, wrong := deceived(t, seed, test.devices, 300, test.chatter, dead, test.takes)
 				if wrong > 0 {
 					t.Errorf("seed %d: of %d values %d answered another question", seed, good, wrong)
 				}

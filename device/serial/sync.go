@@ -27,6 +27,9 @@ import (
 // instrument that pauses for longer than that twice in a row while it answers,
 // as one does whose replies all take longer than the reply timeout.
 //
+// Lines that the device listens for or ignores are never taken for a reply, so
+// they neither count nor end the silence.
+//
 // On a line with several instruments each is brought in step for itself, as
 // another's answer proves nothing of its own. While one owes a reply, one of
 // another counts only if its own does not follow it.
@@ -194,7 +197,7 @@ func (t *talk) probe(lead string, probe *exchange) (more int, a answer, err erro
 	if a, err := t.ask(probe); err != nil || !a.ok() {
 		return 0, a, err
 	}
-	line, err := t.next(s.sentAt.Add(t.plan.replyTimeout))
+	line, err := t.nextReply(s.sentAt.Add(t.plan.replyTimeout))
 	switch {
 	case errors.Is(err, errNothing):
 		t.missing(lead)
@@ -208,8 +211,21 @@ func (t *talk) probe(lead string, probe *exchange) (more int, a answer, err erro
 	}
 	// That line was the probe's reply or one that was owed; as many are owed as before.
 	s.noiseAt = t.session.lastAt
-	t.unsolicited(line)
 	return t.drain(func() time.Time { return s.noiseAt.Add(t.silence(probe)) })
+}
+
+// nextReply is next for lines that nobody waits for. It leaves out those that
+// cannot be a reply: an instrument that tells things unasked may never be silent.
+func (t *talk) nextReply(deadline time.Time) ([]byte, error) {
+	for {
+		line, err := t.next(deadline)
+		if err != nil || t.unsolicited(line) {
+			return line, err
+		}
+		if time.Now().After(deadline) {
+			return nil, errNothing
+		}
+	}
 }
 
 // followed waits, while another device owes a reply, whether a line follows the
@@ -259,7 +275,7 @@ func (t *talk) drain(until func() time.Time) (lines int, a answer, err error) {
 	owed := s.owed > 0
 	limit := time.Now().Add(max(10*t.plan.quietTime, time.Second))
 	for !owed || s.owed > 0 {
-		line, err := t.next(until())
+		_, err := t.nextReply(until())
 		switch {
 		case errors.Is(err, errNothing):
 			return lines, answer{}, nil
@@ -270,7 +286,6 @@ func (t *talk) drain(until func() time.Time) (lines int, a answer, err error) {
 		}
 		lines++
 		s.noiseAt = t.session.lastAt
-		t.unsolicited(line)
 		t.arrived()
 		if time.Now().After(limit) {
 			return lines, answer{at: time.Now(), fault: failure(gateway.StatusRead, "%v", link.ErrNoisy)}, nil

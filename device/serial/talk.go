@@ -54,14 +54,17 @@ func (t *talk) leftOver() {
 }
 
 // unsolicited is for lines that are not the reply. Another device on the line
-// may know them.
-func (t *talk) unsolicited(line []byte) {
-	if !t.session.heard(line, t.session.lastAt, false) {
-		t.conn.PassOn(line, t.session.lastAt)
-		if t.in.check == 0 {
-			t.conn.PassOn(t.in.terminator, t.session.lastAt)
-		}
+// may know them. It reports whether the line may be a reply that came late: one
+// that is listened for or ignored is never taken for a reply, so it is none.
+func (t *talk) unsolicited(line []byte) (perhapsLate bool) {
+	if t.session.heard(line, t.session.lastAt, false) {
+		return false
 	}
+	t.conn.PassOn(line, t.session.lastAt)
+	if t.in.check == 0 {
+		t.conn.PassOn(t.in.terminator, t.session.lastAt)
+	}
+	return !matches(t.plan.ignore, line)
 }
 
 // send writes a request and its terminator. sent says whether the instrument
@@ -102,8 +105,9 @@ func (t *talk) next(deadline time.Time) ([]byte, error) {
 		if line, ok := t.in.next(); ok {
 			if t.stale {
 				t.stale = false
-				t.unsolicited(line)
-				t.arrived()
+				if t.unsolicited(line) {
+					t.arrived()
+				}
 				continue
 			}
 			return line, nil
