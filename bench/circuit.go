@@ -23,7 +23,8 @@ func openCircuit(port int) (*circuit, error) {
 		return nil, err
 	}
 	c := &circuit{conn: conn}
-	return c, c.send(&cawire.Version{Minor: cawire.MinorCurrent}, &cawire.HostName{Name: []byte("bench")}, &cawire.ClientName{Name: []byte("bench")})
+	err = c.send(&cawire.Version{Minor: cawire.MinorCurrent}, &cawire.HostName{Name: []byte("bench")}, &cawire.ClientName{Name: []byte("bench")})
+	return c, err
 }
 
 func (c *circuit) send(messages ...cawire.Message) error {

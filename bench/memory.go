@@ -77,7 +77,7 @@ var memoryClient = measure{
 			if err != nil {
 				return outcome{}, err
 			}
-			defer circuit.close() //nolint:gocritic // all of them at the end
+			defer circuit.close()
 			if err := circuit.subscribe(softPV); err != nil {
 				return outcome{}, err
 			}

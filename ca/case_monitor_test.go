@@ -377,3 +377,21 @@ func TestAPayloadIsEncodedOnce(t *testing.T) {
 		t.Error("what a late reader needs is kept")
 	}
 }
+
+func TestAnArrayIsEncodedOnceForAllWhoAskForAllOfIt(t *testing.T) {
+	w := newWorld(t, &gateway.Descriptor{Path: "x.wave", Access: r, Type: gateway.Type{Kind: gateway.Float64, Shape: []int{4}}})
+	w.update(change("wave", gateway.ArrayOf([]float64{1, 2, 3})))
+	target, _ := w.server.directory.find("X:Wave")
+	a := w.Attribute("x.wave")
+	var scratch cawire.Values
+	all, _ := target.encode(cawire.DBRDouble, 0, a, &scratch)
+	exactly, _ := target.encode(cawire.DBRDouble, 3, a, &scratch)
+	if &all.data[0] != &exactly.data[0] || exactly.count != 3 {
+		t.Errorf("asked for all and for 3 of 3, got two payloads, of %d and %d elements", all.count, exactly.count)
+	}
+	for _, count := range []uint32{2, 4} {
+		if p, status := target.encode(cawire.DBRDouble, count, a, &scratch); p.count != count || status != cawire.ECANormal {
+			t.Errorf("asked for %d, got %d elements and %v", count, p.count, status)
+		}
+	}
+}

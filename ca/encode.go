@@ -83,6 +83,12 @@ func (t *target) encode(typ cawire.Type, count uint32, a *gateway.Attribute, scr
 			return p, cawire.ECANormal
 		}
 	}
+	if t.isVal && !t.long && count > 1 && int(count) == t.available(t.field.get(t.rec, a)) {
+		// Who asks for as many as there are can have what is kept for others.
+		if p, status := t.encode(typ, 0, a, scratch); status == cawire.ECANormal {
+			return p, status
+		}
+	}
 	p, status := t.encodeNow(typ, count, a, scratch)
 	if status == cawire.ECANormal {
 		t.rec.cache.put(t, typ, count, a, p)
