@@ -61,5 +61,4 @@ go test -c -o "$work/tests" ./test/helm
 # shellcheck source=/dev/null
 [[ ! -e .cache/test.env ]] || source .cache/test.env
 export POLYGATE_KUBECONFIG=$KUBECONFIG POLYGATE_IMAGE=polygate:dev POLYGATE_HELM=$bin/helm POLYGATE_KUBECTL=$work/kubectl
-cd test/helm
-kb "$work/tests" -test.run Cluster -test.v -test.timeout 15m "$@"
+(cd test/helm && kb "$work/tests" -test.run Cluster -test.v -test.timeout 15m "$@")
