@@ -54,7 +54,8 @@ func (w *writer) sampleEvent(e *gateway.Event) {
 	b := w.b
 	b = append(b, 1<<3|length, 0, 1<<3|varint, byte(e.Type), 2<<3|length)
 	b = protowire.AppendString(b, string(a.Path)) // ASCII, as all paths are
-	w.b = append(b, 3<<3|varint, byte(e.Role), 4<<3|length, 0)
+	b = append(b, 3<<3|varint, byte(e.Role), 4<<3|length, 0)
+	w.b = b
 	sample := mark{start: len(w.b), width: 1}
 	w.plainSample(s)
 	w.alarm(&s.Alarm)
