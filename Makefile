@@ -29,13 +29,13 @@ prepare: ## Set up what the tests use, below .cache/.
 
 .PHONY: test
 test: prepare ## Run all tests with the race detector. PACKAGES=./hub/... TESTFLAGS='-run Put' narrow it.
-	source .cache/test.env && $(TOOL) gotestsum --format pkgname --hide-summary=output -- \
+	source .cache/test.env && $(TOOL) gotestsum --format pkgname --hide-summary=skipped -- \
 		$(RACE) -timeout 10m $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: e2e
 e2e: ## Run the tests in containers, with Docker. TESTFLAGS='-run Latency -out DIR' narrow it.
 	tools/prepare.sh docker
-	source .cache/test.env && tools/with-docker.sh $(TOOL) gotestsum --format testname --hide-summary=output -- \
+	source .cache/test.env && tools/with-docker.sh $(TOOL) gotestsum --format testname --hide-summary=skipped -- \
 		$(RACE) -count 1 -timeout 15m -parallel 4 ./e2e $(TESTFLAGS)
 
 .PHONY: lint
