@@ -86,7 +86,8 @@ func TestSD01LateReplyIsNotTakenForTheNext(t *testing.T) {
 	if !errors.Is(err, link.ErrTimeout) {
 		t.Fatalf("no reply gave %v", err)
 	}
-	mustWrite(t, dev, "21.5\n") // Returns when somebody has read it.
+	mustWrite(t, dev, "21.5\n")
+	w.hear(t, "21.5\n") // So it is in before the next begins.
 	go func() {
 		mustRead(t, dev, "P?\n")
 		mustWrite(t, dev, "1013\n")
@@ -95,7 +96,6 @@ func TestSD01LateReplyIsNotTakenForTheNext(t *testing.T) {
 	if got != "1013\n" || err != nil {
 		t.Errorf("P? gave %q, %v", got, err)
 	}
-	w.hear(t, "21.5\n")
 }
 
 func TestSD02DrainWaitsForLateBytes(t *testing.T) {
