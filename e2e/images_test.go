@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -21,6 +23,24 @@ import (
 type docker struct {
 	client *testcontainers.DockerClient
 	images map[string]string
+	port   atomic.Uint32 // the last that freePort gave
+}
+
+// freePort returns a port of this host for a box to be reached at. It is not from
+// the range from which the kernel, and Docker, choose: such a port may be taken by
+// the time a box joins its network again, which Docker then leaves half done, and
+// no second try mends that.
+func (d *docker) freePort() (string, error) {
+	const first, count = 20000, 10000
+	var err error
+	for range count {
+		port := strconv.Itoa(first + int(d.port.Add(1)%count))
+		var free net.Listener
+		if free, err = net.Listen("tcp4", "127.0.0.1:"+port); err == nil {
+			return port, free.Close()
+		}
+	}
+	return "", fmt.Errorf("no port of this host is free: %w", err)
 }
 
 // ownerLabel has the process id of the run that a container belongs to.
@@ -53,6 +73,7 @@ func prepare() (*docker, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*limit)
 	defer cancel()
 	d := &docker{images: map[string]string{}}
+	d.port.Store(uint32(os.Getpid())) // runs side by side begin at different ones
 	var err error
 	if d.client, err = testcontainers.NewDockerClientWithOpts(ctx); err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoDocker, err)

@@ -21,7 +21,7 @@ func TestChannelAccessThroughAMappedPort(t *testing.T) {
 	}
 	w := newWorld(t)
 	w.instrument("instrument")
-	gateway := w.gateway("gateway", allFrontends+inst, publish("5064/tcp"))
+	gateway := w.gateway("gateway", allFrontends+inst, w.publish("5064/tcp"))
 	port, err := gateway.MappedPort(t.Context(), "5064/tcp")
 	if err != nil {
 		t.Fatal(err)

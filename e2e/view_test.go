@@ -23,7 +23,7 @@ const controlPort = "9000/tcp"
 
 func (w *world) clients(name string, options ...testcontainers.ContainerCustomizer) *clients {
 	w.t.Helper()
-	return &clients{w.start(name, "client", "ready", append(options, publish(controlPort))...)}
+	return &clients{w.start(name, "client", "ready", append(options, w.publish(controlPort))...)}
 }
 
 // tryPut has a client put a number. An error is about the connection.

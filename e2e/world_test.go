@@ -55,9 +55,6 @@ func (w *world) start(name, image, ready string, options ...testcontainers.Conta
 	}, options...)
 	c, err := testcontainers.Run(w.t.Context(), w.docker.images[image], options...)
 	testcontainers.CleanupContainer(w.t, c, testcontainers.StopTimeout(0))
-	if portTaken(err) {
-		err = withAnyPort(func() error { return c.Start(w.t.Context()) })
-	}
 	b := &box{w: w, name: name, DockerContainer: c}
 	w.t.Cleanup(func() {
 		if w.t.Failed() && c != nil {
@@ -70,26 +67,17 @@ func (w *world) start(name, image, ready string, options ...testcontainers.Conta
 	return b
 }
 
-// withAnyPort repeats what has Docker choose a port: it chooses from a range that
-// all programs of this host use, without looking. The next one may be free.
-func withAnyPort(do func() error) error {
-	err := do()
-	for tries := 1; portTaken(err) && tries < 10; tries++ {
-		err = do()
+// publish maps a port to one of this host's loopback, the same in all lives of the box.
+func (w *world) publish(port string) testcontainers.ContainerCustomizer {
+	w.t.Helper()
+	here, err := w.docker.freePort()
+	if err != nil {
+		w.t.Fatal(err)
 	}
-	return err
-}
-
-func portTaken(err error) bool {
-	return err != nil && strings.Contains(err.Error(), "address already in use")
-}
-
-// publish maps a port to one of this host's loopback.
-func publish(port string) testcontainers.ContainerCustomizer {
 	return testcontainers.CustomizeRequestOption(func(r *testcontainers.GenericContainerRequest) error {
 		r.ExposedPorts = append(r.ExposedPorts, port)
 		return testcontainers.WithHostConfigModifier(func(hc *container.HostConfig) {
-			hc.PortBindings = mobynet.PortMap{mobynet.MustParsePort(port): {{HostIP: netip.MustParseAddr("127.0.0.1")}}}
+			hc.PortBindings = mobynet.PortMap{mobynet.MustParsePort(port): {{HostIP: netip.MustParseAddr("127.0.0.1"), HostPort: here}}}
 		})(r)
 	})
 }
@@ -101,7 +89,7 @@ func (w *world) nats(name string, args ...string) *box {
 
 func (w *world) instrument(name string, args ...string) *box {
 	w.t.Helper()
-	return w.start(name, "instrument", "ready", testcontainers.WithCmd(args...), publish("7001/tcp"))
+	return w.start(name, "instrument", "ready", testcontainers.WithCmd(args...), w.publish("7001/tcp"))
 }
 
 // gateway runs a gateway with a file.
@@ -153,10 +141,8 @@ func (b *box) exitCode() int {
 // restart starts the box after kill or stop.
 func (b *box) restart() {
 	b.w.t.Helper()
-	b.must("starting", withAnyPort(func() error {
-		_, err := b.w.docker.client.ContainerStart(b.w.t.Context(), b.ID, client.ContainerStartOptions{})
-		return err
-	}))
+	_, err := b.w.docker.client.ContainerStart(b.w.t.Context(), b.ID, client.ContainerStartOptions{})
+	b.must("starting", err)
 }
 
 // pause holds the box as it stands; resume ends that.
@@ -182,12 +168,10 @@ func (b *box) cut() {
 
 func (b *box) join() {
 	b.w.t.Helper()
-	b.must("joining", withAnyPort(func() error {
-		_, err := b.w.docker.client.NetworkConnect(b.w.t.Context(), b.w.network.ID, client.NetworkConnectOptions{
-			Container: b.ID, EndpointConfig: &mobynet.EndpointSettings{Aliases: []string{b.name}},
-		})
-		return err
-	}))
+	_, err := b.w.docker.client.NetworkConnect(b.w.t.Context(), b.w.network.ID, client.NetworkConnectOptions{
+		Container: b.ID, EndpointConfig: &mobynet.EndpointSettings{Aliases: []string{b.name}},
+	})
+	b.must("joining", err)
 }
 
 // said is what the box has written, over all its lives.
