@@ -22,6 +22,7 @@ import (
 type circuit struct {
 	server *Server
 	conn   net.Conn
+	reader *reader
 	peer   string
 	since  time.Time
 	log    zerolog.Logger
@@ -46,6 +47,8 @@ type circuit struct {
 	lastSID  uint32
 	lastPuts map[gateway.Path]plainPut
 	notifies int
+	awaited  *notify     // what the reading goroutine is to wait for
+	patience *time.Timer // with this
 	scratch  cawire.Values
 	reply    struct { // where the most frequent messages are made, so that they need no memory each
 		event cawire.Event
@@ -71,7 +74,7 @@ type channel struct {
 func newCircuit(s *Server, conn net.Conn) *circuit {
 	peer := conn.RemoteAddr().String()
 	c := &circuit{
-		server: s, conn: conn, peer: peer, since: time.Now(), log: s.log.With().Str("peer", peer).Logger(),
+		server: s, conn: conn, reader: newReader(conn, &s.looking), peer: peer, since: time.Now(), log: s.log.With().Str("peer", peer).Logger(),
 		channels: map[uint32]*channel{}, subs: map[uint32]*subscription{}, watches: map[gateway.WatchID]*subscription{},
 		gone: map[uint32]*channel{}, lastPuts: map[gateway.Path]plainPut{},
 	}
@@ -93,6 +96,7 @@ func (c *circuit) serve() {
 	err := c.flush()
 	if err == nil {
 		err = c.read()
+		c.await() // what was put before the end has a verdict, too
 	}
 	switch {
 	case err == nil, errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), c.ctx.Err() != nil:
@@ -150,7 +154,7 @@ func (c *circuit) read() error {
 	buf := make([]byte, firstBuffer)
 	end, skip := 0, uint64(0)
 	for {
-		n, failed := c.conn.Read(buf[end:])
+		n, failed := c.reader.Read(buf[end:])
 		end += n
 		if n > 0 {
 			start, left, need, err := c.handleAll(buf[:end], skip)
@@ -160,6 +164,7 @@ func (c *circuit) read() error {
 			if err := c.flush(); err != nil {
 				return err
 			}
+			c.await()
 			skip = left
 			buf, end = makeRoom(buf, start, end, need)
 		}

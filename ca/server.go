@@ -35,6 +35,7 @@ type Server struct {
 
 	running  sync.WaitGroup // circuits
 	verdicts tally          // puts whose clients wait
+	looking  atomic.Bool    // see reader
 
 	searches, found, bytesOut, turnedAway atomic.Uint64
 }

@@ -3,6 +3,8 @@
 package ca
 
 import (
+	"errors"
+	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -24,4 +26,23 @@ func shareAddress(c syscall.RawConn) error {
 		return controlled
 	}
 	return err
+}
+
+// canLook: sockets do not block, so that readNow can tell what is there.
+const canLook = true
+
+// readNow reads what is there; empty says that nothing is, and the other side may
+// still send.
+func readNow(fd uintptr, buf []byte) (n int, empty bool, err error) {
+	for {
+		n, err = unix.Read(int(fd), buf)
+		switch {
+		case err == nil:
+			return n, false, nil
+		case errors.Is(err, unix.EAGAIN):
+			return 0, true, nil
+		case !errors.Is(err, unix.EINTR):
+			return 0, false, os.NewSyscallError("read", err)
+		}
+	}
 }

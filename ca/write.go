@@ -76,9 +76,14 @@ func (c *circuit) put(ch *channel, typ cawire.Type, count uint32, raw []byte, mo
 	return c.session.Put(request)
 }
 
-// writeNotify puts and answers after the verdict, on a goroutine of its own, so
-// that a slow device holds nobody up. Puts to one attribute are carried out in
-// their order by its driver.
+// A notify is a put whose client waits for the verdict.
+type notify struct {
+	gateway.Pending
+	reply cawire.WriteNotifyReply
+}
+
+// writeNotify puts and answers after the verdict. Puts to one attribute are carried
+// out in their order by its driver.
 func (c *circuit) writeNotify(f cawire.Frame) error {
 	c.counters.writes.Add(1)
 	var m cawire.WriteNotifyRequest
@@ -104,24 +109,59 @@ func (c *circuit) writeNotify(f cawire.Frame) error {
 		return nil
 	}
 	c.notifies++
-	c.work.Go(func() {
-		defer c.server.verdicts.done()
-		verdict := gateway.Wait(c.ctx, pending)
-		if c.ctx.Err() != nil {
-			return // nobody is there to hear it; the put goes on
-		}
-		reply.Status = cawire.ECANormal
-		if verdict.Err != nil {
-			c.counters.failures.Add(1)
-			reply.Status = statusOf(verdict.Err)
-		}
-		c.mu.Lock()
-		c.notifies--
-		c.send(&reply)
-		c.mu.Unlock()
-		_ = c.flush()
-	})
+	n := &notify{pending, reply}
+	if c.awaited == nil && c.reader.hurried {
+		c.awaited = n
+	} else {
+		c.answerLater(n)
+	}
 	return nil
+}
+
+// answerLater waits for a verdict on a goroutine of its own, so that a slow device
+// holds nobody up.
+func (c *circuit) answerLater(n *notify) {
+	c.work.Go(func() { c.answer(n, gateway.Wait(c.ctx, n)) })
+}
+
+func (c *circuit) answer(n *notify, verdict gateway.Verdict) {
+	defer c.server.verdicts.done()
+	if c.ctx.Err() != nil {
+		return // nobody is there to hear it; the put goes on
+	}
+	n.reply.Status = cawire.ECANormal
+	if verdict.Err != nil {
+		c.counters.failures.Add(1)
+		n.reply.Status = statusOf(verdict.Err)
+	}
+	c.mu.Lock()
+	c.notifies--
+	c.send(&n.reply)
+	c.mu.Unlock()
+	_ = c.flush()
+}
+
+// await waits for the verdict of a put for as long as fast devices take, before the
+// next request is read: a client in a hurry sends none before it has its answer,
+// and then the reader finds it without having slept. Called without c.mu.
+func (c *circuit) await() {
+	n := c.awaited
+	if n == nil {
+		return
+	}
+	c.awaited = nil
+	if c.patience == nil {
+		c.patience = time.NewTimer(hurry)
+	} else {
+		c.patience.Reset(hurry)
+	}
+	select {
+	case <-n.Done():
+		c.patience.Stop()
+		c.answer(n, n.Verdict())
+	case <-c.patience.C:
+		c.answerLater(n)
+	}
 }
 
 func (c *circuit) notifiable(ch *channel, m *cawire.WriteNotifyRequest) (gateway.Pending, error) {
