@@ -108,6 +108,19 @@ func listen(tb testing.TB, c *bus.Conn) *ear {
 	return e
 }
 
+// settle waits until the server knows all that the connections have subscribed to:
+// after a loss it may hear one of them earlier than the other.
+func settle(tb testing.TB, conns ...*bus.Conn) {
+	tb.Helper()
+	for _, c := range conns {
+		s, err := c.Subscribe() // waits for the server
+		if err != nil {
+			tb.Fatal(err)
+		}
+		s.Close()
+	}
+}
+
 func (e *ear) next() gateway.Message {
 	e.t.Helper()
 	m, err := e.Receive(e.ctx, nil)

@@ -56,6 +56,7 @@ func TestBUS07NothingIsSentLate(t *testing.T) {
 	if !next[*gateway.BusState](hub).Connected || !take(t, handler.states).Connected {
 		t.Error("not connected again")
 	}
+	settle(t, gate, driver)
 	must(t, driver.Update(update(oven, gateway.Of(3.0), 99)))
 	if got := next[*gateway.Update](hub).Samples[0].Sample.Seq; got != 99 {
 		t.Errorf("number %d came late", got)
