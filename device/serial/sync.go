@@ -222,9 +222,6 @@ func (t *talk) nextReply(deadline time.Time) ([]byte, error) {
 		if err != nil || t.unsolicited(line) {
 			return line, err
 		}
-		if time.Now().After(deadline) {
-			return nil, errNothing
-		}
 	}
 }
 

@@ -101,6 +101,11 @@ func wait(ctx context.Context, d time.Duration) error {
 // line is valid until the next call.
 func (t *talk) next(deadline time.Time) ([]byte, error) {
 	s := t.session
+	if s.lastAt.After(deadline) {
+		// The line before has ended too late for another to begin in time. An
+		// instrument that never pauses would hold us up for ever.
+		return nil, errNothing
+	}
 	for {
 		if line, ok := t.in.next(); ok {
 			if t.stale {
