@@ -171,7 +171,7 @@ func (k *compiler) line() {
 	}
 	p.replyTimeout = k.duration(c.ReplyTimeout, DefaultReplyTimeout, "reply_timeout")
 	p.readTimeout = k.duration(c.ReadTimeout, DefaultReadTimeout, "read_timeout")
-	p.quietTime = k.duration(c.QuietTime, p.replyTimeout/2, "quiet_time")
+	p.quietTime = k.duration(c.QuietTime, p.replyTimeout/4, "quiet_time")
 	p.writeDelay = k.duration(c.WriteDelay, 0, "write_delay")
 	p.model.ReplyTimeout = p.replyTimeout
 	switch c.Decimal {

@@ -42,7 +42,7 @@ type Config struct {
 	ReplyTimeout time.Duration `yaml:"reply_timeout" json:"reply_timeout,omitempty"`
 	ReadTimeout  time.Duration `yaml:"read_timeout" json:"read_timeout,omitempty"`
 	// QuietTime is how long the line must at least be silent after a reply that
-	// did not come, before the next request (default: half the reply timeout).
+	// did not come, before the next request (default: a quarter of the reply timeout).
 	QuietTime time.Duration `yaml:"quiet_time" json:"quiet_time,omitempty"`
 	// WriteDelay is the shortest pause between the end of one exchange and the
 	// next request, for instruments that need to catch their breath.

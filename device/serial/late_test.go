@@ -22,7 +22,8 @@ import (
 )
 
 // A slowBus is a line with several instruments, each of which answers what it is
-// asked in its own time and in order, with bare numbers that it says only once.
+// asked in its own time and in order, with numbers that it says only once: bare
+// ones, but for p? and q?.
 type slowBus struct {
 	seed    uint64
 	takes   func(r *rand.Rand, device string) time.Duration // never: the reply is lost
@@ -114,41 +115,71 @@ func (b *slowBus) answer(device string, random *rand.Rand, queue <-chan string, 
 		n := b.counter
 		b.said[n] = request
 		b.mu.Unlock()
-		replies <- fmt.Sprintf("%d\r\n", n)
+		lead := ""
+		if what := request[1:2]; what == "p" || what == "q" {
+			lead = what + "="
+		}
+		replies <- fmt.Sprintf("%s%d\r\n", lead, n)
 	}
 }
 
-// deceived runs devices with two questions each, and returns how many of so many
-// polls were good, and how many published what answered another question.
-func deceived(t *testing.T, seed uint64, devices, polls int, chatter time.Duration, dead func() bool, takes func(r *rand.Rand, device string) time.Duration) (good, wrong int) {
+// answers returns what was asked when the number was said.
+func (b *slowBus) answers(n int64) (question string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.said[n]
+}
+
+// withDevices runs a test with devices on a slowBus, on a fake clock.
+func withDevices(t *testing.T, bus *slowBus, test func(ctx context.Context, devices []*serial.Driver), configs ...string) {
 	synctest.Test(t, func(t *testing.T) {
-		random := rand.New(rand.NewPCG(seed, 0))
-		bus := &slowBus{seed: seed, takes: takes, chatter: chatter, dead: dead, said: map[int64]string{}}
+		bus.said = map[int64]string{}
 		line := link.NewLine("line1", bus)
 		ctx, cancel := context.WithCancel(t.Context())
 		served := make(chan error, 1)
 		go func() { served <- line.Serve(ctx) }()
 		var lines serial.Lines
-		var drivers []*serial.Driver
-		for d := range devices {
-			driver, err := lines.New("dev", decode(t, fmt.Sprintf(`
+		var devices []*serial.Driver
+		for _, config := range configs {
+			d, err := lines.New("dev", decode(t, "terminator: \"\\r\\n\"\n"+config), line, zerolog.Nop())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Connect(ctx, newSink()); err != nil {
+				t.Fatal(err)
+			}
+			devices = append(devices, d)
+		}
+		test(ctx, devices)
+		for _, d := range devices {
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		cancel()
+		if err := <-served; err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
+}
+
+// deceived runs devices with two questions each, and returns how many of so many
+// polls were good, and how many published what answered another question.
+func deceived(t *testing.T, bus *slowBus, devices, polls int) (good, wrong int) {
+	random := rand.New(rand.NewPCG(bus.seed, 0))
+	var configs []string
+	for d := range devices {
+		configs = append(configs, fmt.Sprintf(`
 address: %d
-terminator: "\r\n"
 reply_timeout: 400ms
 read_timeout: 50ms
 attributes:
   a: {kind: int64, read: "{address}a?", reply: "%%d", poll: 1s}
   b: {kind: int64, read: "{address}b?", reply: "%%d", poll: 1s}
   told: {kind: int64, listen: "T=%%d"}
-`, d)), line, zerolog.Nop())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := driver.Connect(ctx, newSink()); err != nil {
-				t.Fatal(err)
-			}
-			drivers = append(drivers, driver)
-		}
+`, d))
+	}
+	withDevices(t, bus, func(ctx context.Context, drivers []*serial.Driver) {
 		for range polls {
 			d := random.IntN(devices)
 			poll := random.IntN(2)
@@ -161,25 +192,14 @@ attributes:
 					continue
 				}
 				good++
-				bus.mu.Lock()
-				if bus.said[r.Value.Int()] != fmt.Sprintf("%d%c?", d, 'a'+poll) {
+				if bus.answers(r.Value.Int()) != fmt.Sprintf("%d%c?", d, 'a'+poll) {
 					wrong++
 				}
-				bus.mu.Unlock()
 			}
 			timer := time.NewTimer(time.Duration(random.IntN(300)) * time.Millisecond)
 			<-timer.C
 		}
-		for _, d := range drivers {
-			if err := d.Close(); err != nil {
-				t.Error(err)
-			}
-		}
-		cancel()
-		if err := <-served; err != nil && !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
-	})
+	}, configs...)
 	return good, wrong
 }
 
@@ -202,6 +222,16 @@ func TestSD01LateByAnyTime(t *testing.T) {
 		{"quick, and sometimes late", 1, 200, 0, func(r *rand.Rand, _ string) time.Duration {
 			if r.IntN(30) == 0 {
 				return between(r, 100, 4000)
+			}
+			return quick(r)
+		}},
+		{"it tends to be late several times in a row", 1, 50, 0, func(r *rand.Rand, _ string) time.Duration {
+			if lost.Load() > 0 {
+				lost.Add(-1)
+				return between(r, 400, 4000)
+			}
+			if r.IntN(50) == 0 {
+				lost.Store(2)
 			}
 			return quick(r)
 		}},
@@ -248,7 +278,7 @@ func TestSD01LateByAnyTime(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for seed := range uint64(20) {
-				good, wrong := deceived(t, seed, test.devices, 300, test.chatter, dead, test.takes)
+				good, wrong := deceived(t, &slowBus{seed: seed, takes: test.takes, chatter: test.chatter, dead: dead}, test.devices, 300)
 				if wrong > 0 {
 					t.Errorf("seed %d: of %d values %d answered another question", seed, good, wrong)
 				}

@@ -52,6 +52,7 @@ func (t *talk) readReply(x *exchange, into []reading) ([]reading, answer, error)
 		return x.failed(a.fault, a.at, into[:start]), a, nil
 	}
 	t.pace.took(x, a.at.Sub(t.sync.sentAt))
+	t.answered(x.leading)
 	return into, a, nil
 }
 

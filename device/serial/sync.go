@@ -5,9 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/polygate/gateway"
-	"github.com/polygate/gateway/device/link"
 )
 
 // A lockstep tells whether requests and replies are in step: whether the next
@@ -17,15 +14,19 @@ import (
 //
 //  1. the next exchange waits until the line was silent for long enough, and
 //     counts the lines that come late;
-//  2. unless all that were owed have come, the next query is first asked in
-//     vain until, twice in a row, a single line has come and then silence. An
-//     instrument answers in order, so another reply would have followed if that
-//     line had been an old one.
+//  2. unless all that were owed have come, something is asked whose reply tells
+//     by what it begins with that it is none of those. An instrument answers in
+//     order, so when it comes, they come no more;
+//  3. or, where there is no such query, the next one is first asked in vain
+//     until, twice in a row, a single line has come as soon as usual and then
+//     silence. Another reply would have followed if that line had been an old
+//     one.
 //
 // Long enough is the quiet time, or somewhat longer than the instrument's
 // slowest reply takes if that is more. What can still deceive it is an
-// instrument that pauses for longer than that twice in a row while it answers,
-// as one does whose replies all take longer than the reply timeout.
+// instrument without such a query which, twice in a row, says an old reply just
+// when the next could come and then pauses for longer than that, as one does
+// whose replies all take longer than the reply timeout.
 //
 // Lines that the device listens for or ignores are never taken for a reply, so
 // they neither count nor end the silence.
@@ -112,15 +113,18 @@ func (t *talk) inStep() {
 // isInStep reports whether this device owes nothing.
 func (t *talk) isInStep() bool { return !t.sync.debtors[t.Driver] }
 
-// silence is how long nothing must come until nothing more comes, where the next
-// line may be the reply to probe.
-func (t *talk) silence(probe *exchange) time.Duration {
-	slowest := t.pace.slowest()
-	if !t.pace.knows(probe) {
-		slowest = t.plan.replyTimeout
+// answered says that the reply to a request came, which begins with lead. If that
+// makes it distinct, this device owes nothing any more: what it was asked before
+// it has answered before, or not at all. One that answers out of order has the
+// quiet time to do so.
+func (t *talk) answered(lead string) {
+	if s := t.sync; !t.isInStep() && s.distinct(lead) && time.Since(s.noiseAt) >= t.plan.quietTime {
+		t.inStep()
 	}
-	return max(t.plan.quietTime, slowest*5/4)
 }
+
+// silence is how long nothing must come until nothing more comes.
+func (t *talk) silence() time.Duration { return max(t.plan.quietTime, t.pace.slowest()*5/4) }
 
 // distinct reports whether a reply that begins with lead differs from all that are owed.
 func (s *lockstep) distinct(lead string) bool {
@@ -133,96 +137,6 @@ func (s *lockstep) distinct(lead string) bool {
 		}
 	}
 	return true
-}
-
-// resync brings requests and replies back in step. probe may be nil; it, or else
-// some query of the device, is asked in vain where needed. The answer's fault is
-// set if that failed.
-func (t *talk) resync(lead string, probe *exchange) (answer, error) {
-	s := t.sync
-	switch {
-	case t.isInStep():
-		// What follows an odd line is dropped, and a late reply of another
-		// instrument is not talked over; nothing has to be proved.
-		rest := func() time.Time {
-			if quiet := s.noiseAt.Add(t.plan.quietTime); s.owed > 0 && !s.distinct(lead) && quiet.After(s.settle) {
-				return quiet
-			}
-			return s.settle
-		}
-		if time.Now().Before(rest()) {
-			_, a, err := t.drain(rest)
-			return a, err
-		}
-		return answer{}, nil
-	case s.distinct(lead):
-		return answer{}, nil
-	}
-	if probe == nil && len(t.plan.exchanges) > 0 {
-		probe = t.plan.exchanges[0]
-	}
-	_, a, err := t.drain(func() time.Time { return s.noiseAt.Add(t.silence(probe)) })
-	if err != nil || !a.ok() || s.owed == 0 {
-		return a, err
-	}
-	for asked, alone := 0, 0; probe != nil && alone < wantedAlone; asked++ {
-		if asked == maxProbes {
-			return answer{at: time.Now(), fault: failure(gateway.StatusRead, "more comes than was asked for")}, nil
-		}
-		more, a, err := t.probe(lead, probe)
-		switch {
-		case err != nil || !a.ok() || s.owed == 0:
-			return a, err
-		case more > 0:
-			alone = 0
-		default:
-			alone++
-		}
-	}
-	t.inStep()
-	return answer{}, nil
-}
-
-// Bounds of resync: how often a single line has to come in a row, and how often
-// is asked for that.
-const (
-	wantedAlone = 2
-	maxProbes   = 6
-)
-
-// probe asks for a line that does not count, and counts the lines that follow it
-// before there is silence.
-func (t *talk) probe(lead string, probe *exchange) (more int, a answer, err error) {
-	s := t.sync
-	if a, err := t.ask(probe); err != nil || !a.ok() {
-		return 0, a, err
-	}
-	line, err := t.nextReply(s.sentAt.Add(t.plan.replyTimeout))
-	switch {
-	case errors.Is(err, errNothing):
-		t.missing(lead)
-		return 0, answer{at: time.Now(), fault: failure(gateway.StatusTimeout, "no answer within %v", t.plan.replyTimeout)}, nil
-	case errors.Is(err, errStopped), errors.Is(err, errTooLong):
-		t.missing(lead)
-		return 0, answer{at: time.Now(), fault: failure(gateway.StatusRead, "%v: %s", err, quoted(line))}, nil
-	case err != nil:
-		t.broken(lead, err)
-		return 0, answer{}, err
-	}
-	// That line was the probe's reply or one that was owed; as many are owed as before.
-	s.noiseAt = t.session.lastAt
-	return t.drain(func() time.Time { return s.noiseAt.Add(t.silence(probe)) })
-}
-
-// nextReply is next for lines that nobody waits for. It leaves out those that
-// cannot be a reply: an instrument that tells things unasked may never be silent.
-func (t *talk) nextReply(deadline time.Time) ([]byte, error) {
-	for {
-		line, err := t.next(deadline)
-		if err != nil || t.unsolicited(line) {
-			return line, err
-		}
-	}
 }
 
 // followed waits, while another device owes a reply, whether a line follows the
@@ -262,31 +176,4 @@ func (t *talk) broken(lead string, err error) {
 	}
 	t.sync.paid()
 	t.sync.settle = time.Now().Add(t.plan.quietTime)
-}
-
-// drain drops what arrives until a time that each late byte may move, or until
-// nothing is owed any more, and counts the lines. A line that never becomes
-// silent is a fault.
-func (t *talk) drain(until func() time.Time) (lines int, a answer, err error) {
-	s := t.sync
-	owed := s.owed > 0
-	limit := time.Now().Add(max(10*t.plan.quietTime, time.Second))
-	for !owed || s.owed > 0 {
-		_, err := t.nextReply(until())
-		switch {
-		case errors.Is(err, errNothing):
-			return lines, answer{}, nil
-		case errors.Is(err, errStopped), errors.Is(err, errTooLong):
-			// The rest of a torn reply counts as it.
-		case err != nil:
-			return lines, answer{}, err
-		}
-		lines++
-		s.noiseAt = t.session.lastAt
-		t.arrived()
-		if time.Now().After(limit) {
-			return lines, answer{at: time.Now(), fault: failure(gateway.StatusRead, "%v", link.ErrNoisy)}, nil
-		}
-	}
-	return lines, answer{}, nil
 }
