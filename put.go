@@ -36,7 +36,7 @@ const (
 	StageAccepted           // accepted, then failed before it was sent
 	StageSent               // sent to the device; whether it took it is not known
 	StageAcknowledged       // the device said yes, or the line has no replies and the bytes are out
-	StageVerified           // read back after it was sent
+	StageVerified           // read back after it was sent, and it is what was asked for
 )
 
 var stageNames = [...]string{"", "refused", "superseded", "accepted", "sent", "acknowledged", "verified"}

@@ -162,6 +162,19 @@ func TestSD01NoLateReplyIsTakenForAnother(t *testing.T) {
 	})
 }
 
+// A unit acknowledges a write and takes something else: that is acknowledged, but
+// not verified. What its registers cannot tell apart counts as taken.
+func TestWhatIsNotReadBackIsNotVerified(t *testing.T) {
+	s := newSlave(false, 1)
+	s.holds(1, 3, 0, 11)
+	s.holds(1, 3, 100, 22)
+	u := newRig(t, s).unit("dev", quick+"  tenths: {table: holding, address: 0, kind: float64, scale: 0.1, access: rw}\n").connect()
+	s.touch(func() { s.units[1].limit = 20 })
+	expect(t, u.put("a", "20"), "verified: a=20")
+	expect(t, u.put("a", "30"), "acknowledged: a=20")
+	expect(t, u.put("tenths", "1.26"), "verified: tenths=1.3")
+}
+
 // TestALateReplyBetweenExchangesIsCounted lets the missing reply come before
 // anything else is asked: nothing has to be read in vain then.
 func TestALateReplyBetweenExchangesIsCounted(t *testing.T) {

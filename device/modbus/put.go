@@ -1,6 +1,7 @@
 package modbus
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -15,6 +16,7 @@ import (
 type putting struct {
 	index   int
 	item    *item
+	value   gateway.Value
 	data    []byte // what is to be written, as the unit has it
 	outcome device.Outcome
 }
@@ -24,7 +26,7 @@ var errExpired = errors.New("the budget ran out")
 
 // Put writes an attribute, and reads it back in the same turn on the line.
 func (d *Driver) Put(ctx context.Context, index int, v gateway.Value) device.Outcome {
-	p := &putting{index: index, item: &d.plan.items[index], outcome: device.Outcome{Stage: gateway.StageAccepted}}
+	p := &putting{index: index, item: &d.plan.items[index], value: v, outcome: device.Outcome{Stage: gateway.StageAccepted}}
 	var err error
 	if p.data, err = p.item.codec.encode(v); err != nil {
 		p.fail(gateway.KindOutOfRange, "cannot be written: %w", err)
@@ -189,8 +191,20 @@ func (t *talk) readBack(p *putting) error {
 		return err // It was acknowledged; only the time to read it back was short, or the line is lost.
 	}
 	p.outcome.Readings = t.readings(p.item.from, []int{p.index}, a, nil)
-	if !a.failed() {
+	if !a.failed() && p.taken() {
 		p.outcome.Stage = gateway.StageVerified
 	}
 	return nil
+}
+
+// taken reports whether what was read back is what was asked for, as far as the
+// unit can tell: to as many digits as it has.
+func (p *putting) taken() bool {
+	codec, is := p.item.codec, p.outcome.Readings[0].Value
+	asked, err := codec.encode(p.value)
+	if err != nil || !is.Known() {
+		return false
+	}
+	has, err := codec.encode(is)
+	return err == nil && bytes.Equal(asked, has)
 }

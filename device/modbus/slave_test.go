@@ -35,6 +35,7 @@ type tables struct {
 	words  map[pdu.Function]map[int]uint16 // by the function that reads them
 	says   map[byte]pdu.Exception          // to a function, whatever it asks
 	fixed  map[int]bool                    // holding registers that cannot be written
+	limit  uint16                          // the most that function 6 writes, without a word; 0 is any
 	writes int
 }
 
@@ -249,6 +250,9 @@ func (u *tables) answer(request []byte) []byte {
 			return refuse(pdu.IllegalDataValue)
 		}
 		u.words[3][address] = uint16(n)
+		if u.limit > 0 {
+			u.words[3][address] = min(uint16(n), u.limit)
+		}
 	case 15:
 		for i := range n {
 			u.bits[1][address+i] = request[6+i/8]>>(i%8)&1 == 1

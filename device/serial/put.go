@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/polygate/gateway"
@@ -337,10 +338,26 @@ func (t *talk) readBack(w *write, p *putting) error {
 		return p.unverified(w, err)
 	case !a.ok():
 		p.notRead(w, a.fault.Text)
-	case p.outcome.Err == nil:
+	case p.outcome.Err == nil && p.taken(w, t.plan.outTerminator):
 		p.outcome.Stage = gateway.StageVerified
 	}
 	return nil
+}
+
+// taken reports whether what was read back is what was asked for, as far as the
+// requests can tell: to as many digits as were sent.
+func (p *putting) taken(w *write, terminator []byte) bool {
+	i := slices.IndexFunc(p.outcome.Readings, func(r reading) bool { return r.Index == p.index && r.Role == gateway.Readback })
+	if i < 0 || p.outcome.Readings[i].Failed() {
+		return false
+	}
+	is := p.outcome.Readings[i].Value
+	if is.Equal(p.value) {
+		return true
+	}
+	again := &putting{}
+	takesValue := slices.ContainsFunc(w.steps, func(s step) bool { return s.field != nil })
+	return takesValue && again.encode(w, is, terminator) == nil && slices.EqualFunc(again.requests, p.requests, bytes.Equal)
 }
 
 // notRead says what a failed read-back means: without an acknowledgement

@@ -45,6 +45,9 @@ func TestPuts(t *testing.T) {
 		{"command with argument", "go", "3", "", devicetest.Fault{}, "acknowledged"},
 		{"command refused", "go", "3", "GO 3", devicetest.Fault{Raw: "ERR 3\r\n"}, `sent refused_by_device "ERR 3"`},
 		{"command without answer", "go", "3", "GO 3", devicetest.Fault{Silent: true}, "sent unknown_outcome"},
+		{"read back to as many digits as were sent", "acked", "2.001", "", devicetest.Fault{}, "verified: acked=2"},
+		{"acknowledged, and another value is read back", "acked", "2.5", "V?", devicetest.Fault{Raw: "2.25\r\n"}, "acknowledged: acked=2.25"},
+		{"not taken, without a word", "plain", "2.5", "P?", devicetest.Fault{Raw: "0\r\n"}, "acknowledged: plain=0"},
 		{"a text that holds the terminator", "name", "a\r\nV=7", "", devicetest.Fault{}, "accepted out_of_range"},
 	}
 	for _, test := range tests {
@@ -215,7 +218,7 @@ attributes:
 `)
 	r.instrument.Answer("V?", "0")
 	r.connect()
-	expect(t, r.put("v", "5"), "verified: v=0")
+	expect(t, r.put("v", "5"), "acknowledged: v=0")
 	if err := r.driver.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -127,7 +127,7 @@ func (t *talk) probeOnce(lead string, x *exchange) (single bool, a answer, err e
 	quiet, usual := t.plan.replyTimeout*5/4, true
 	if t.pace.knows(x) {
 		took := s.noiseAt.Sub(s.sentAt)
-		if usual = took <= t.pace.slowest()*3/2+turnaround; !usual {
+		if usual = took <= t.pace.slowest()*3/2+t.plan.quietTime/4; !usual {
 			t.pace.late = max(t.pace.late, took) // It may have become slower.
 		}
 		quiet = t.silence()

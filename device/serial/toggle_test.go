@@ -1,6 +1,7 @@
 package serial_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,7 +29,7 @@ func TestToggleIsSentOnlyIfTheStateDiffers(t *testing.T) {
 		{"it does not", "shutter", "Closed", "", devicetest.Fault{}, "verified: shutter=Closed", "ens?"},
 		{"it is not known", "shutter", "Open", "ens?", devicetest.Fault{Silent: true}, "accepted not_connected: shutter= INVALID/TIMEOUT", "ens?"},
 		{"it makes no sense", "shutter", "Open", "ens?", devicetest.Fault{Raw: "2\r\n"}, "accepted not_connected: shutter= INVALID/STATE", "ens?"},
-		{"the acknowledgement is lost", "shutter", "Open", "ens", devicetest.Fault{Silent: true}, "sent unknown_outcome: shutter=Open", "ens? ens ens? ens? ens?"},
+		{"the acknowledgement is lost", "shutter", "Open", "ens", devicetest.Fault{Silent: true}, "sent unknown_outcome: shutter=Open", "ens? ens ens?"},
 		{"several steps, a bool of a query", "light", "true", "", devicetest.Fault{}, "verified: light=true, other=7", "all? unlock light all?"},
 		{"the same without need", "light", "false", "", devicetest.Fault{}, "verified: light=false, other=7", "all?"},
 	}
@@ -54,7 +55,9 @@ func TestToggleIsSentOnlyIfTheStateDiffers(t *testing.T) {
 				r.instrument.Spoil(test.request, test.fault)
 			}
 			expect(t, r.put(test.attribute, test.value), test.want)
-			expect(t, strings.Join(r.instrument.Requests()[before:], " "), test.talk)
+			// How often it is asked in vain after a fault does not matter.
+			talk := slices.CompactFunc(r.instrument.Requests()[before:], func(a, b string) bool { return a == b && strings.HasSuffix(a, "?") })
+			expect(t, strings.Join(talk, " "), test.talk)
 		})
 	}
 }

@@ -298,7 +298,7 @@ enum Stage {
   SENT
   "The device said yes, or the line has no replies and the bytes are out."
   ACKNOWLEDGED
-  "Read back after it was sent."
+  "Read back after it was sent, and it is what was asked for."
   VERIFIED
 }
 

@@ -498,7 +498,7 @@ const (
 	StageSent Stage = "SENT"
 	// The device said yes, or the line has no replies and the bytes are out.
 	StageAcknowledged Stage = "ACKNOWLEDGED"
-	// Read back after it was sent.
+	// Read back after it was sent, and it is what was asked for.
 	StageVerified Stage = "VERIFIED"
 )
 

@@ -198,7 +198,7 @@ func TestASetThatTheLakeshoreIgnoresShowsInTheReadback(t *testing.T) {
 	put(t, g, "cryo.output1.range", `"Low"`)
 	p.touch(func() { l.outputs[0].fault, l.outputs[0].span = 1, 0 })
 	r := g.Put("cryo.output1.range", `"High"`, "")
-	if r.Stage != "verified" || r.Text() != "Off" || r.Setpoint.Text() != "High" {
+	if r.Stage != "acknowledged" || r.Text() != "Off" || r.Setpoint.Text() != "High" {
 		t.Errorf("a set that was ignored: %s", r.Body)
 	}
 	got := g.Await("cryo.output1.fault", rig.Limit, "Open load", func(r *rig.Reply) bool { return r.Text() == "Open load" })
