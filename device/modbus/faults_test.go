@@ -168,7 +168,7 @@ func TestWhatIsNotReadBackIsNotVerified(t *testing.T) {
 	s := newSlave(false, 1)
 	s.holds(1, 3, 0, 11)
 	s.holds(1, 3, 100, 22)
-	u := newRig(t, s).unit("dev", quick+"  tenths: {table: holding, address: 0, kind: float64, scale: 0.1, access: rw}\n").connect()
+	u := newRig(t, s).unit("dev", quick+"  tenths: {table: holding, address: 0, kind: float64, type: int16, scale: 0.1, access: rw}\n").connect()
 	s.touch(func() { s.units[1].limit = 20 })
 	expect(t, u.put("a", "20"), "verified: a=20")
 	expect(t, u.put("a", "30"), "acknowledged: a=20")

@@ -9,7 +9,13 @@ import (
 	"github.com/polygate/gateway/device/devicetest"
 )
 
-const setpoint = head + `
+// Replies may take long, so that a busy machine is not taken for a silent
+// instrument.
+const setpoint = `
+terminator: "\r\n"
+reply_timeout: 2s
+read_timeout: 100ms
+quiet_time: 60ms
 refusals: ["ERR %*d"]
 attributes:
   plain: {kind: float64, access: rw, read: "P?", reply: "%f", write: "V=%.2f"}
@@ -52,6 +58,7 @@ func TestPuts(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			r := plug(t, setpoint)
 			value := "0"
 			r.instrument.Handle(func(request string) (string, bool) {
