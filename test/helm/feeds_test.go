@@ -3,6 +3,7 @@ package helm_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,11 +20,11 @@ import (
 	pb "github.com/polygate/gateway/proto/polygate/v1"
 )
 
-// A feed is one client that watches demo.ramp_rate over one connection, and what
-// it was told.
+// A feed is one client that watches demo.ramp_rate, and what it was told.
 type feed struct {
 	name       string
-	lost, good string // how it is told so
+	lost, good string              // how it is told so
+	value      func(string) string // how it is told a value
 
 	mu    sync.Mutex
 	text  bytes.Buffer
@@ -68,114 +69,145 @@ func (f *feed) await(t *testing.T, want string) {
 		case told:
 			return
 		case err != nil, time.Now().After(end):
+			f.mu.Lock()
+			defer f.mu.Unlock()
 			t.Fatalf("%s is not told %q (%v):\n%s", f.name, want, err, f.text.String())
 		}
 	}
 }
 
+// addresses are where a release serves, one for each protocol.
+type addresses struct{ rest, graphql, grpc, ca string }
+
+// broken is what a feed has in between two connections.
+const broken = "the connection broke"
+
+// A watcher follows demo.ramp_rate over one connection until that breaks.
+type watcher func(ctx context.Context, f *feed) error
+
 // feeds start one client for each protocol, all from outside of the cluster.
-func (c *cluster) feeds() []*feed {
+// Those that do not come back end with their first connection.
+func (c *cluster) feeds(at addresses, comeBack bool) []*feed {
 	c.t.Helper()
 	const pattern = "demo.ramp_rate"
-	rest, _ := c.forward("service/lab-polygate", 8080)
-	graphql, _ := c.forward("service/lab-polygate", 8081)
-	grpcAddress, _ := c.forward("service/lab-polygate", 50051)
+	quoted := func(value string) string { return `"value":` + value }
+	events := watchHTTP(http.MethodGet, "http://"+at.rest+"/api/v1/stream?match="+pattern, "")
+	updates := watchHTTP(http.MethodPost, "http://"+at.graphql+"/graphql",
+		`{"query":"subscription{updates(match:\"`+pattern+`\"){events{attribute{availability{state} readback{value}}}}}"}`)
 	feeds := []*feed{
-		c.feedHTTP("REST", http.MethodGet, "http://"+rest+"/api/v1/stream?match="+pattern, "", `"driver_lost"`, `"connected"`),
-		c.feedHTTP("GraphQL", http.MethodPost, "http://"+graphql+"/graphql",
-			`{"query":"subscription{updates(match:\"`+pattern+`\"){events{attribute{availability{state}}}}}"}`, `"DRIVER_LOST"`, `"CONNECTED"`),
-		c.feedGRPC(grpcAddress, pattern),
+		c.feed(&feed{name: "REST", lost: `"driver_lost"`, good: `"connected"`, value: quoted}, comeBack, events),
+		c.feed(&feed{name: "GraphQL", lost: `"DRIVER_LOST"`, good: `"CONNECTED"`, value: quoted}, comeBack, updates),
+		c.feed(&feed{
+			name: "gRPC", lost: "AVAILABILITY_DRIVER_LOST", good: "AVAILABILITY_CONNECTED",
+			value: func(value string) string { return "value " + value },
+		}, comeBack, c.watchGRPC(at.grpc, pattern)),
 	}
-	if python := os.Getenv("POLYGATE_PYTHON"); python != "" {
-		address, _ := c.forward("service/lab-polygate-ca", 5064)
-		feeds = append(feeds, c.feedCA(python, address, "DEMO:RampRate_RBV"))
-	} else {
+	python := os.Getenv("POLYGATE_PYTHON")
+	if python == "" {
 		c.t.Log("Channel Access was not tried: POLYGATE_PYTHON is not set")
+		return feeds
 	}
-	return feeds
+	return append(feeds, c.feed(&feed{
+		name: "Channel Access", lost: "severity 3", good: "severity 0",
+		value: func(value string) string { return "severity 0 value " + value },
+	}, false, watchCA(python, at.ca, "DEMO:RampRate_RBV", comeBack)))
 }
 
-func (c *cluster) feedHTTP(name, method, url, body, lost, good string) *feed {
-	c.t.Helper()
-	f := &feed{name: name, lost: lost, good: good}
-	ctx, cancel := context.WithCancel(context.Background())
-	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	request.Header.Set("Accept", "text/event-stream")
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	c.feeding(cancel, func() {
-		defer response.Body.Close()
-		_, err := io.Copy(f, response.Body)
+// feed runs a client until the test ends. One that comes back connects again,
+// as often as it takes.
+func (c *cluster) feed(f *feed, comesBack bool, watch watcher) *feed {
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		pause := time.NewTicker(200 * time.Millisecond)
+		defer pause.Stop()
+		err := watch(ctx, f)
+		for comesBack && ctx.Err() == nil {
+			fmt.Fprintf(f, "%s: %v\n", broken, err)
+			<-pause.C
+			err = watch(ctx, f)
+		}
 		f.end(err)
-	})
+	}()
+	c.t.Cleanup(func() { stop(); <-done })
 	return f
 }
 
-// feeding runs a client until the test ends.
-func (c *cluster) feeding(stop func(), run func()) {
-	done := make(chan struct{})
-	go func() { defer close(done); run() }()
-	c.t.Cleanup(func() { stop(); <-done })
+// watchHTTP reads server-sent events.
+func watchHTTP(method, url, body string) watcher {
+	return func(ctx context.Context, f *feed) error {
+		request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+		if err != nil {
+			return err
+		}
+		request.Header.Set("Accept", "text/event-stream")
+		request.Header.Set("Content-Type", "application/json")
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		if _, err := io.Copy(f, response.Body); err != nil {
+			return err
+		}
+		return errors.New("the stream ended")
+	}
 }
 
-func (c *cluster) feedGRPC(address, pattern string) *feed {
+// watchGRPC keeps one channel, which connects by itself.
+func (c *cluster) watchGRPC(address, pattern string) watcher {
 	c.t.Helper()
-	f := &feed{name: "gRPC", lost: "AVAILABILITY_DRIVER_LOST", good: "AVAILABILITY_CONNECTED"}
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	watch, err := pb.NewGatewayServiceClient(conn).Watch(ctx, &pb.WatchRequest{Match: []string{pattern}})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	c.feeding(cancel, func() {
-		defer conn.Close()
+	c.t.Cleanup(func() { _ = conn.Close() })
+	return func(ctx context.Context, f *feed) error {
+		watch, err := pb.NewGatewayServiceClient(conn).Watch(ctx, &pb.WatchRequest{Match: []string{pattern}})
+		if err != nil {
+			return err
+		}
 		for {
 			batch, err := watch.Recv()
 			if err != nil {
-				f.end(err)
-				return
+				return err
 			}
 			for _, event := range batch.GetEvents() {
 				if a := event.GetAttribute(); a != nil {
-					fmt.Fprintln(f, a.GetAvailability())
+					fmt.Fprintln(f, a.GetAvailability(), "value", a.GetReadback().GetValue().GetFloat64Value())
+				}
+				if event.GetRole() == pb.Role_ROLE_READBACK {
+					fmt.Fprintln(f, "value", event.GetSample().GetValue().GetFloat64Value())
 				}
 			}
 		}
-	})
-	return f
+	}
 }
 
-// feedCA is a monitor of libca's. A connection that was lost ends it.
-func (c *cluster) feedCA(python, address, pv string) *feed {
-	c.t.Helper()
-	f := &feed{name: "Channel Access", lost: "severity 3", good: "severity 0"}
+// watchCA is a monitor of libca's, which connects again by itself, and here only
+// if it is to come back.
+func watchCA(python, address, pv string, comesBack bool) watcher {
 	const script = `
 import os, sys, epics
-def told(severity=None, **_): print("severity", severity, flush=True)
+comes_back, broken = sys.argv[2] == "true", sys.argv[3]
+def told(severity=None, value=None, **_): print("severity", severity, "value", value, flush=True)
 def connection(conn=None, **_):
-    if not conn: os._exit(1)
+    if conn: return
+    if not comes_back: os._exit(1)
+    print(broken, flush=True)
 pv = epics.PV(sys.argv[1], auto_monitor=True, callback=told, connection_callback=connection)
 sys.stdin.read()
 `
-	command := exec.Command(python, "-c", script, pv)
-	command.Env = append(os.Environ(), "EPICS_CA_NAME_SERVERS="+address, "EPICS_CA_AUTO_ADDR_LIST=NO", "EPICS_CA_ADDR_LIST=")
-	stdin, err := command.StdinPipe()
-	if err != nil {
-		c.t.Fatal(err)
+	return func(ctx context.Context, f *feed) error {
+		command := exec.CommandContext(ctx, python, "-c", script, pv, fmt.Sprint(comesBack), broken)
+		command.Env = append(os.Environ(), "EPICS_CA_NAME_SERVERS="+address, "EPICS_CA_AUTO_ADDR_LIST=NO", "EPICS_CA_ADDR_LIST=")
+		stdin, err := command.StdinPipe()
+		if err != nil {
+			return err
+		}
+		defer stdin.Close()
+		command.Stdout, command.Stderr = f, f
+		return command.Run()
 	}
-	command.Stdout, command.Stderr = f, f
-	if err := command.Start(); err != nil {
-		c.t.Fatal(err)
-	}
-	c.feeding(func() { _ = stdin.Close(); _ = command.Process.Kill() }, func() { f.end(command.Wait()) })
-	return f
 }

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write what is rendered to testdata")
 
-var examples = []string{"demo", "serial", "site", "split", "standby"}
+var examples = []string{"demo", "serial", "site", "split", "standby", "standby-all-in-one"}
 
 func TestLint(t *testing.T) {
 	h := newHelm(t)
@@ -40,6 +40,8 @@ func TestManifests(t *testing.T) {
 			switch name { // as another, but for these
 			case "serial":
 				args = append(args, "--show-only", "templates/deployment.yaml")
+			case "standby-all-in-one":
+				args = append(args, "--show-only", "templates/config.yaml", "--show-only", "templates/deployment.yaml")
 			case "standby":
 				args = append(args, "--show-only", "templates/config.yaml", "--show-only", "templates/deployment.yaml", "--show-only", "templates/nats.yaml")
 			}
@@ -128,6 +130,7 @@ func TestRenderedFilesPassTheCheck(t *testing.T) {
 		{"serial", []string{example("serial")}, "", map[string]string{"gateway.yaml": "1 links, 1 devices, 4 frontends"}},
 		{"site", []string{example("site")}, "", map[string]string{"drivers.yaml": "0 links, 0 devices, 0 frontends", "frontends.yaml": "0 links, 0 devices, 4 frontends"}},
 		{"standby", []string{example("standby"), example("demo")}, "", map[string]string{"drivers.yaml": "1 links, 2 devices, 0 frontends", "frontends.yaml": "0 links, 0 devices, 4 frontends"}},
+		{"standby all in one", []string{example("standby-all-in-one"), example("demo")}, "", map[string]string{"gateway.yaml": "1 links, 2 devices, 4 frontends"}},
 		{
 			"secrets of NATS", nil, "nats: {mode: external, url: tls://n:4222, user: anna, passwordSecret: {name: a}, tlsSecret: {name: b, clientCertificate: true}}",
 			map[string]string{"gateway.yaml": "0 links, 0 devices, 4 frontends"},

@@ -41,11 +41,29 @@ images() {
 	tools/cluster/mkimage.sh docker.io/library/nats:2.15.2 "$work/nats.tar" "$work/nats-server"
 }
 
+# caget_image makes one of EPICS's own tool and the libraries that it needs, if there is one beside the tests' Python.
+caget_image() {
+	local tool path files
+	[[ -n ${POLYGATE_PYTHON:-} ]] || return 0
+	tool=$(find "${POLYGATE_PYTHON%/bin/*}/lib/" -path '*/usr/bin/caget' -print -quit 2>/dev/null)
+	[[ -n $tool ]] || return 0
+	files=("$tool:/usr/bin/caget")
+	while read -r path; do
+		[[ $path != */bin/../lib/* ]] || { files+=("$path:/usr/lib/${path##*/}"); continue; }
+		files+=("$path:$path")
+	done < <(ldd "$tool" | grep -o '/[^ ]*')
+	tools/cluster/mkimage.sh docker.io/library/caget:dev "$work/caget.tar" "${files[@]}"
+	export POLYGATE_CAGET_IMAGE=caget:dev
+}
+
 [[ $(id -u) == 0 ]] || { echo "a cluster needs root" >&2; exit 3; }
 packages || exit 3
 tools/cluster/kb-build.sh "$bin"
 images
-tools/cluster/kb-up.sh "$cluster" "$bin" "$work/polygate.tar" "$work/nats.tar" || exit 3
+# shellcheck source=/dev/null
+[[ ! -e .cache/test.env ]] || source .cache/test.env
+caget_image
+tools/cluster/kb-up.sh "$cluster" "$bin" "$work"/*.tar || exit 3
 # shellcheck source=/dev/null
 source "$cluster/env"
 printf '#!/bin/sh\nexec %s/kubebox kubectl "$@"\n' "$bin" >"$work/kubectl"
@@ -58,7 +76,5 @@ if [[ ${1:-} == up ]]; then
 fi
 
 go test -c -o "$work/tests" ./test/helm
-# shellcheck source=/dev/null
-[[ ! -e .cache/test.env ]] || source .cache/test.env
 export POLYGATE_KUBECONFIG=$KUBECONFIG POLYGATE_IMAGE=polygate:dev POLYGATE_HELM=$bin/helm POLYGATE_KUBECTL=$work/kubectl
 (cd test/helm && kb "$work/tests" -test.run Cluster -test.v -test.timeout 15m "$@")
