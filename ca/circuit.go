@@ -42,6 +42,7 @@ type circuit struct {
 	session  gateway.Session     // nil before the first channel
 	channels map[uint32]*channel // by sid
 	gone     map[uint32]*channel // by cid: what we have ended ourselves
+	wanted   map[uint32]string   // by cid: names that were searched for in vain
 	subs     map[uint32]*subscription
 	watches  map[gateway.WatchID]*subscription
 	lastSID  uint32

@@ -10,6 +10,7 @@ const (
 	// maxEvents may wait for a client: with the queue's bound in bytes, six seconds
 	// of 1,000 monitors at 10 Hz. Clients in Python need such pauses.
 	maxEvents   = 1 << 16
+	maxWanted   = 1000 // names that were searched for in vain and may be found yet
 	maxNotifies = 1000 // puts with a callback that are under way
 	maxLastPuts = 1000 // attributes with a plain put that may not have been accepted yet
 )

@@ -157,12 +157,12 @@ func (c *circuit) pause(off bool) {
 	c.events.poke()
 }
 
-// recheck makes the circuit look at its channels anew, because names or records
-// have changed.
+// recheck makes the circuit look anew at its channels and at the names that its
+// client has not found, because names or records have changed.
 func (c *circuit) recheck() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.channels) == 0 || c.err != nil {
+	if len(c.channels) == 0 && len(c.wanted) == 0 || c.err != nil {
 		return
 	}
 	c.deliver()
@@ -196,6 +196,7 @@ func (c *circuit) deliverAll(d *deliverer) (paused bool) {
 		if d.check {
 			d.check = false
 			c.checkChannels()
+			c.answerWanted()
 		}
 		if !d.paused && len(d.left) == 0 {
 			d.buffer = d.stream.Take(d.buffer[:0])

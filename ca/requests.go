@@ -126,9 +126,12 @@ func (c *circuit) search(f cawire.Frame) error {
 	}
 	switch _, found := c.server.directory.find(string(m.Name)); {
 	case found:
-		c.send(&cawire.SearchReply{Port: c.server.portFor(c.conn.LocalAddr()), CID: m.CID})
+		delete(c.wanted, m.CID)
+		c.found(m.CID)
 	case m.Reply == cawire.DoReply:
 		c.send(&cawire.NotFound{Reply: m.Reply, Minor: m.Minor, CID: m.CID})
+	default:
+		c.want(&m)
 	}
 	return nil
 }

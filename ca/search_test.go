@@ -144,6 +144,51 @@ func TestCA24NotFoundIsSaidOnCircuitsAlone(t *testing.T) {
 	}
 }
 
+// Nobody sends beacons through a name server.
+func TestANameThatIsFoundLaterIsToldToThoseWhoSearchedOnACircuit(t *testing.T) {
+	w := newWorld(t, float("level", r))
+	c := w.dial()
+	c.mustSend(
+		&cawire.SearchRequest{Reply: cawire.DontReply, Minor: 13, CID: 1, Name: []byte("X:Later")},
+		&cawire.SearchRequest{Reply: cawire.DontReply, Minor: 13, CID: 2, Name: []byte("X:Never")},
+		&cawire.SearchRequest{Reply: cawire.DoReply, Minor: 13, CID: 3, Name: []byte("X:Later")},
+	)
+	if m := until[*cawire.NotFound](c, nil); m.CID != 3 {
+		t.Errorf("got %+v", m)
+	}
+	w.device.Redescribe(float("level", r), float("later", r))
+	port := uint16(w.server.Addr().(*net.TCPAddr).Port)
+	if m := until[*cawire.SearchReply](c, nil); m.CID != 1 || m.Port != port || m.Address.IsValid() {
+		t.Errorf("got %+v", m)
+	}
+	// It is told once: the next answer is to the next question.
+	w.device.Redescribe(float("level", r), float("later", r), float("more", r))
+	w.Settle()
+	c.mustSend(&cawire.SearchRequest{Reply: cawire.DontReply, Minor: 13, CID: 4, Name: []byte("X:Level")})
+	if m := until[*cawire.SearchReply](c, nil); m.CID != 4 {
+		t.Errorf("got %+v", m)
+	}
+}
+
+func TestWhatAClientSearchesForInVainIsBounded(t *testing.T) {
+	w := newWorld(t, float("level", r))
+	c := w.dial()
+	for i := range uint32(2 * maxWanted) {
+		c.mustSend(&cawire.SearchRequest{Reply: cawire.DontReply, Minor: 13, CID: i, Name: fmt.Appendf(nil, "X:N%d", i)})
+	}
+	c.mustSend(&cawire.SearchRequest{Reply: cawire.DontReply, Minor: 13, CID: 1 << 20, Name: []byte("X:Level")})
+	until[*cawire.SearchReply](c, nil)
+	w.server.mu.Lock()
+	defer w.server.mu.Unlock()
+	for k := range w.server.circuits {
+		k.mu.Lock()
+		if n := len(k.wanted); n != maxWanted {
+			t.Errorf("%d names are kept", n)
+		}
+		k.mu.Unlock()
+	}
+}
+
 func TestCA24AnAdvertisedAddressIsToldByDatagram(t *testing.T) {
 	for advertise, port := range map[string]uint16{"192.0.2.1:6000": 6000, "192.0.2.1": 0} {
 		w := newWorldWith(t, Config{Listen: Endpoints{{Address: "127.0.0.1:0", Advertise: advertise}}}, float("level", r))

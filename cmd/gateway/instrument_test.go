@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-func TestTheInstrumentSaysWhoTalks(t *testing.T) {
+func TestASimulatedInstrumentAnswersAtATCPAddressAndSaysWhoTalks(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	read, write := io.Pipe()
@@ -55,7 +55,7 @@ func TestTheInstrumentSaysWhoTalks(t *testing.T) {
 		if talk.new {
 			want, got = append(want, conn.LocalAddr().String()+" talks"), append(got, line())
 		}
-		if reply, err := bufio.NewReader(conn).ReadString('\n'); err != nil {
+		if reply, err := bufio.NewReader(conn).ReadString('\n'); err != nil || strings.TrimSpace(reply) == "" {
 			t.Fatalf("reply: %q %v", reply, err)
 		}
 	}
@@ -65,5 +65,12 @@ func TestTheInstrumentSaysWhoTalks(t *testing.T) {
 	cancel()
 	if code := <-ended; code != exitOK {
 		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestAnInstrumentNeedsAnAddress(t *testing.T) {
+	var errs bytes.Buffer
+	if code := execute(t.Context(), []string{"instrument", "--listen", "nowhere"}, io.Discard, &errs); code != exitUsage {
+		t.Errorf("exit code %d: %s", code, &errs)
 	}
 }

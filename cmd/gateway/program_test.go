@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -303,39 +302,5 @@ devices: {soft: {driver: soft, count: 3}}
 		if code := execute(t.Context(), []string{"get", "--url", url, "x.y"}, &out, &errs); code != exitFailed || !strings.Contains(errs.String(), "127.0.0.1:1") {
 			t.Errorf("%s: got %d %s", url, code, &errs)
 		}
-	}
-}
-
-func TestASimulatedInstrumentAnswersAtATCPAddress(t *testing.T) {
-	ctx, stop := context.WithCancel(t.Context())
-	said, out := io.Pipe()
-	code := make(chan int, 1)
-	go func() {
-		code <- execute(ctx, []string{"instrument", "--listen", "127.0.0.1:0"}, out, io.Discard)
-		out.Close()
-	}()
-	line, err := bufio.NewReader(said).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, address, _ := strings.Cut(strings.TrimSpace(line), " at ")
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := io.WriteString(conn, "R?\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	if reply, err := bufio.NewReader(conn).ReadString('\n'); err != nil || strings.TrimSpace(reply) == "" {
-		t.Errorf("got %q, %v", reply, err)
-	}
-	stop()
-	if c := <-code; c != exitOK {
-		t.Errorf("exit code %d", c)
-	}
-	var errs bytes.Buffer
-	if c := execute(t.Context(), []string{"instrument", "--listen", "nowhere"}, io.Discard, &errs); c != exitUsage {
-		t.Errorf("exit code %d: %s", c, &errs)
 	}
 }

@@ -81,15 +81,21 @@ func (c *cluster) nodePorts() (at addresses) {
 		rest: port("lab-polygate", "rest"), graphql: port("lab-polygate", "graphql"),
 		grpc: port("lab-polygate", "grpc"), ca: port("lab-polygate-ca", "ca"),
 	}
-	conn, err := net.DialTimeout("tcp", at.rest, 10*time.Second)
-	switch {
-	case err == nil:
-		_ = conn.Close()
-	case os.Getenv("POLYGATE_REQUIRE") == "1":
-		c.t.Fatalf("ports of the node: %v", err)
-	default:
-		c.t.Skipf("ports of the node are not reachable from here: %v", err)
+	// The rules of a new service are made a moment after its pods are ready.
+	var err error
+	pause := time.NewTicker(200 * time.Millisecond)
+	defer pause.Stop()
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); <-pause.C {
+		var conn net.Conn
+		if conn, err = net.DialTimeout("tcp", at.rest, 10*time.Second); err == nil {
+			_ = conn.Close()
+			return at
+		}
 	}
+	if os.Getenv("POLYGATE_REQUIRE") == "1" {
+		c.t.Fatalf("ports of the node: %v", err)
+	}
+	c.t.Skipf("ports of the node are not reachable from here: %v", err)
 	return at
 }
 
