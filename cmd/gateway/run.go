@@ -101,12 +101,14 @@ func isTerminal(out io.Writer) bool {
 
 func newCheck() *cobra.Command {
 	var name string
+	var connect bool
 	c := &cobra.Command{
 		Use:   "check -c FILE",
 		Short: "Check a configuration file without opening anything",
 		Long: `Reports every mistake in the file at once, each with its line and column, and what
 single protocols cannot carry. It opens no port and needs no device. For each serial
-line it estimates how much of the line's time the polls of its devices need.
+line it estimates how much of the line's time the polls of its devices need. With
+--connect it also connects to the NATS outside, if the file names one.
 
 It exits with 2 if there is a mistake.`,
 		Args: cobra.NoArgs,
@@ -122,10 +124,14 @@ It exits with 2 if there is a mistake.`,
 			for _, load := range f.loads {
 				fmt.Fprintf(c.OutOrStdout(), "  %s\n", load)
 			}
-			return nil
+			if !connect {
+				return nil
+			}
+			return reach(c.Context(), f.bus, c.OutOrStdout())
 		},
 	}
 	addFileFlag(c, &name)
+	c.Flags().BoolVar(&connect, "connect", false, "connect to the NATS outside, too")
 	return c
 }
 

@@ -201,7 +201,8 @@ sys.stdin.read()
 `
 	return func(ctx context.Context, f *feed) error {
 		command := exec.CommandContext(ctx, python, "-c", script, pv, fmt.Sprint(comesBack), broken)
-		command.Env = append(os.Environ(), "EPICS_CA_NAME_SERVERS="+address, "EPICS_CA_AUTO_ADDR_LIST=NO", "EPICS_CA_ADDR_LIST=")
+		// A name server that refused the connection is tried again after EPICS_CA_CONN_TMO, which is 30 s unless set.
+		command.Env = append(os.Environ(), "EPICS_CA_NAME_SERVERS="+address, "EPICS_CA_AUTO_ADDR_LIST=NO", "EPICS_CA_ADDR_LIST=", "EPICS_CA_CONN_TMO=3")
 		stdin, err := command.StdinPipe()
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package helm_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -221,6 +222,31 @@ func TestSecretsAreMountedAndNeverRendered(t *testing.T) {
 		if !strings.Contains(rendered, want) {
 			t.Errorf("there is no %s", want)
 		}
+	}
+}
+
+// Without its NATS nothing that is installed would serve.
+func TestTheCheckConnectsToAnExternalNATS(t *testing.T) {
+	const secrets = "nats: {mode: external, url: tls://n:4222, user: anna, passwordSecret: {name: a}, tlsSecret: {name: b}}"
+	tests := []struct {
+		name, values, wantArgs string
+		wantVolumes            int
+	}{
+		{"embedded", "", "[check -c /etc/polygate/gateway.yaml]", 1},
+		{"of the chart and not there yet", "nats: {mode: chart}", "[check -c /etc/polygate/gateway.yaml]", 1},
+		{"external", secrets, "[check -c /etc/polygate/gateway.yaml --connect]", 3},
+	}
+	h := newHelm(t)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			job := object(t, h.with(t).mustRender(file(t, test.values)), "Job", "lab-polygate-check")["spec"].(map[string]any)
+			pod := job["template"].(map[string]any)["spec"].(map[string]any)
+			container := pod["containers"].([]any)[0].(map[string]any)
+			mounts, volumes := len(container["volumeMounts"].([]any)), len(pod["volumes"].([]any))
+			if args := fmt.Sprint(container["args"]); args != test.wantArgs || mounts != test.wantVolumes || volumes != test.wantVolumes {
+				t.Errorf("got %s, %d mounts and %d volumes, want %s and %d", args, mounts, volumes, test.wantArgs, test.wantVolumes)
+			}
+		})
 	}
 }
 

@@ -77,3 +77,25 @@ imagePullSecrets:
   {{- end }}
 {{- end }}
 {{- end }}
+
+{{- /* The secrets that say who we are to an external NATS, and who it is: where they are, as _config.tpl names them. */ -}}
+{{- define "polygate.secretMounts" -}}
+{{- range $name, $secret := include "polygate.secrets" . | fromYaml }}
+- {name: nats-{{ $name }}, mountPath: /etc/nats/{{ $name }}, readOnly: true}
+{{- end }}
+{{- end }}
+{{- define "polygate.secretVolumes" -}}
+{{- range $name, $secret := include "polygate.secrets" . | fromYaml }}
+- name: nats-{{ $name }}
+  secret: {secretName: {{ $secret }}}
+{{- end }}
+{{- end }}
+{{- define "polygate.secrets" -}}
+{{- with .Values.nats }}
+{{- range $name, $secret := dict "credentials" .credentialsSecret "nkey" .nkeySecret "password" .passwordSecret "tls" .tlsSecret }}
+{{- with $secret.name }}
+{{ $name }}: {{ . }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}

@@ -102,11 +102,7 @@ spec:
         {{- if eq $serial "hostPath" }}
         - {name: dev, mountPath: /dev}
         {{- end }}
-        {{- range $name, $secret := dict "credentials" $v.nats.credentialsSecret "nkey" $v.nats.nkeySecret "password" $v.nats.passwordSecret "tls" $v.nats.tlsSecret }}
-        {{- if $secret.name }}
-        - {name: nats-{{ $name }}, mountPath: /etc/nats/{{ $name }}, readOnly: true}
-        {{- end }}
-        {{- end }}
+        {{- with include "polygate.secretMounts" .root | trim }}{{ . | nindent 8 }}{{ end }}
   volumes:
     - name: config
       configMap: {name: {{ include "polygate.fullname" .root }}}
@@ -114,12 +110,7 @@ spec:
     - name: dev
       hostPath: {path: /dev, type: Directory}
     {{- end }}
-    {{- range $name, $secret := dict "credentials" $v.nats.credentialsSecret "nkey" $v.nats.nkeySecret "password" $v.nats.passwordSecret "tls" $v.nats.tlsSecret }}
-    {{- if $secret.name }}
-    - name: nats-{{ $name }}
-      secret: {secretName: {{ $secret.name }}}
-    {{- end }}
-    {{- end }}
+    {{- with include "polygate.secretVolumes" .root | trim }}{{ . | nindent 4 }}{{ end }}
   {{- range $key := list "nodeSelector" "tolerations" "affinity" }}
   {{- with index $.settings $key }}
   {{ $key }}:
