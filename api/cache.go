@@ -20,13 +20,22 @@ type cache struct {
 type cached struct {
 	descriptor atomic.Pointer[encoding[gateway.Descriptor]]
 	attribute  [formats]atomic.Pointer[encoding[gateway.Attribute]]
-	readback   [formats]atomic.Pointer[encoding[gateway.Attribute]]
-	setpoint   [formats]atomic.Pointer[encoding[gateway.Attribute]]
+	readback   [formats]atomic.Pointer[encodedSample]
+	setpoint   [formats]atomic.Pointer[encodedSample]
 }
 
 type encoding[T any] struct {
 	of   *T
 	json []byte
+}
+
+// encodedSample is the event of a sample, without the closing brace, since what
+// was lost before differs from client to client.
+type encodedSample struct {
+	of     *gateway.Attribute
+	cursor gateway.Cursor
+	json   []byte
+	sse    []byte // the same with the fields of an event stream, cursor included
 }
 
 // formats is the number of forms of one value; most types have one form only.
@@ -105,29 +114,31 @@ func (c *cached) encodeDescriptor(d *gateway.Descriptor) ([]byte, error) {
 	return data, nil
 }
 
-// sample returns the JSON of an event about one role: the name, the role and
-// the sample's members, without the closing brace, since what was lost before
-// differs from client to client. It is shared and must not be changed.
-func (c *cache) sample(a *gateway.Attribute, role gateway.Role, opts gateway.JSONOptions) []byte {
-	entry := c.entry(a.Path)
+// sample returns the encodings of an event about one role. They are shared and
+// must not be changed.
+func (c *cache) sample(e *gateway.Event, opts gateway.JSONOptions) *encodedSample {
+	a, entry := e.Attribute, c.entry(e.Attribute.Path)
 	slots := &entry.readback
-	if role == gateway.Setpoint {
+	if e.Role == gateway.Setpoint {
 		slots = &entry.setpoint
 	}
 	slot := &slots[formatOf(a.Descriptor, opts)]
 	known := slot.Load()
-	if known != nil && known.of == a {
-		return known.json
+	if known != nil && known.of == a && known.cursor == e.Cursor {
+		return known
 	}
-	data := append(make([]byte, 0, 256), `{"event":"sample","name":`...)
+	data := appendFields(make([]byte, 0, 320), e)
+	fields := len(data)
+	data = append(data, `{"event":"sample","name":`...)
 	data = gateway.AppendJSONString(data, string(a.Path))
 	data = append(data, `,"role":"`...)
-	data = append(data, role.String()...)
+	data = append(data, e.Role.String()...)
 	data = append(data, `",`...)
-	data = appendSample(data, a, role, opts)
-	if known == nil || !a.Sample(role).Time.Before(known.of.Sample(role).Time) {
+	data = appendSample(data, a, e.Role, opts)
+	encoded := &encodedSample{of: a, cursor: e.Cursor, json: data[fields:], sse: data}
+	if known == nil || !e.Sample().Time.Before(known.of.Sample(e.Role).Time) {
 		// A reader that is behind must not take the newest from the others.
-		slot.Store(&encoding[gateway.Attribute]{a, data})
+		slot.Store(encoded)
 	}
-	return data
+	return encoded
 }

@@ -22,15 +22,18 @@ func same(a, b []byte) bool { return len(a) > 0 && len(b) > 0 && &a[0] == &b[0] 
 func TestASampleIsEncodedOnceForAllReaders(t *testing.T) {
 	c := newCache()
 	older, newer := snapshot(1), snapshot(2)
+	sample := func(of *gateway.Attribute, opts gateway.JSONOptions) *encodedSample {
+		return c.sample(&gateway.Event{Type: gateway.EventSample, Role: gateway.Readback, Attribute: of, Cursor: gateway.Cursor{Epoch: 1, N: of.Readback.Seq}}, opts)
+	}
 	for _, opts := range []gateway.JSONOptions{{}, {IntsAsText: true}} {
-		first := c.sample(newer, gateway.Readback, opts)
-		if !same(first, c.sample(newer, gateway.Readback, opts)) {
+		first := sample(newer, opts)
+		if first != sample(newer, opts) {
 			t.Errorf("%+v: a sample was encoded twice", opts)
 		}
-		if behind := c.sample(older, gateway.Readback, opts); !strings.Contains(string(behind), `"seq":1`) {
-			t.Errorf("a reader that is behind got %s", behind)
+		if behind := sample(older, opts); !strings.Contains(string(behind.json), `"seq":1`) {
+			t.Errorf("a reader that is behind got %s", behind.json)
 		}
-		if !same(first, c.sample(newer, gateway.Readback, opts)) {
+		if first != sample(newer, opts) {
 			t.Errorf("%+v: a reader that is behind took the newest from the others", opts)
 		}
 		whole, err := c.attribute(newer, opts)

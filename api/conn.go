@@ -159,6 +159,24 @@ type conn struct {
 	unread bool
 	// release frees what lives as long as the connection, or is nil.
 	release func()
+	// writeBy is the write deadline that is set; the zero time is none.
+	writeBy time.Time
+}
+
+// SetWriteDeadline sets the deadline, unless the one that is set comes sooner by
+// little: each one set costs a timer, and a stream asks for one with every write.
+func (c *conn) SetWriteDeadline(t time.Time) error {
+	if later := t.Sub(c.writeBy); later >= 0 && later < time.Until(t)/8 {
+		return nil
+	}
+	c.writeBy = t
+	return c.Conn.SetWriteDeadline(t)
+}
+
+// SetDeadline sets both deadlines.
+func (c *conn) SetDeadline(t time.Time) error {
+	c.writeBy = t
+	return c.Conn.SetDeadline(t)
 }
 
 // Close closes the connection once.

@@ -13,12 +13,7 @@ import (
 func (s *Server) appendEvent(dst []byte, e *gateway.Event, opts gateway.JSONOptions) ([]byte, error) {
 	switch e.Type {
 	case gateway.EventSample:
-		dst = append(dst, s.cache.sample(e.Attribute, e.Role, opts)...)
-		if e.Lost > 0 {
-			dst = append(dst, `,"lost":`...)
-			dst = strconv.AppendUint(dst, uint64(e.Lost), 10)
-		}
-		return append(dst, '}'), nil
+		return appendLost(append(dst, s.cache.sample(e, opts).json...), e), nil
 	case gateway.EventAdded, gateway.EventDescribed:
 		descriptor, err := s.cache.descriptor(e.Attribute)
 		if err != nil {
@@ -38,6 +33,15 @@ func (s *Server) appendEvent(dst []byte, e *gateway.Event, opts gateway.JSONOpti
 		dst = append(dst, e.Type.String()...)
 		return append(dst, `"}`...), nil
 	}
+}
+
+// appendLost ends the event of a sample.
+func appendLost(dst []byte, e *gateway.Event) []byte {
+	if e.Lost > 0 {
+		dst = append(dst, `,"lost":`...)
+		dst = strconv.AppendUint(dst, uint64(e.Lost), 10)
+	}
+	return append(dst, '}')
 }
 
 func appendWhole(dst []byte, e *gateway.Event, descriptor []byte, opts gateway.JSONOptions) []byte {

@@ -30,7 +30,10 @@ type socket struct {
 // serve returns when the client has gone, has stopped reading or answering
 // pings, or the frontend stops. The caller closes the connection.
 func (so *socket) serve(ws *websocket.Conn, head []byte) {
-	if so.server.write(so.conn, head) != nil {
+	if so.conn.SetWriteDeadline(time.Now().Add(so.server.limits.batch)) != nil {
+		return
+	}
+	if _, err := so.conn.Write(head); err != nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(so.server.stopping)

@@ -115,6 +115,7 @@ type sseStream struct {
 	conn   *conn
 	queue  gateway.Stream
 	opts   gateway.JSONOptions
+	last   time.Time // of a write
 }
 
 // serve writes events until the client goes away, stops reading, or the
@@ -133,18 +134,32 @@ func (st *sseStream) serve(client io.Reader, head []byte) {
 		<-gone
 	}()
 
-	quiet := time.NewTimer(st.server.limits.keepAlive)
-	defer quiet.Stop()
-	err := st.server.write(st.conn, append(head, ": polygate\n\nretry: 1000\n\n"...))
-	for err == nil {
-		quiet.Reset(st.server.limits.keepAlive)
+	err := st.write(append(head, ": polygate\n\nretry: 1000\n\n"...))
+	wake := make(chan struct{}, 1)
+	poke := func() {
 		select {
-		case <-ctx.Done():
-			return
-		case <-quiet.C:
-			err = st.server.write(st.conn, []byte(": still here\n\n"))
+		case wake <- struct{}{}:
+		default:
+		}
+	}
+	defer context.AfterFunc(ctx, poke)()
+	// The timer is not set anew with each write, but looks when the last one was.
+	quiet := time.AfterFunc(st.server.limits.keepAlive, poke)
+	defer quiet.Stop()
+	for err == nil {
+		select {
 		case <-st.queue.Ready():
 			err = st.drain(ctx)
+		case <-wake:
+			if ctx.Err() != nil {
+				return
+			}
+			rest := st.server.limits.keepAlive - time.Since(st.last)
+			if rest <= 0 {
+				err = st.write([]byte(": still here\n\n"))
+				rest = st.server.limits.keepAlive
+			}
+			quiet.Reset(rest)
 		}
 	}
 }
@@ -172,10 +187,10 @@ func (st *sseStream) drain(ctx context.Context) error {
 		if len(b.out) < batchBytes && i < len(b.events)-1 {
 			continue
 		}
-		if err := st.server.write(st.conn, b.out); err != nil {
+		if err := st.write(b.out); err != nil {
 			return err
 		}
-		if b.out = b.out[:0]; ctx.Err() != nil {
+		if b.out = b.out[:0]; i < len(b.events)-1 && ctx.Err() != nil {
 			return nil
 		}
 	}
@@ -183,23 +198,33 @@ func (st *sseStream) drain(ctx context.Context) error {
 }
 
 func (st *sseStream) append(out []byte, e *gateway.Event) ([]byte, error) {
+	var err error
+	if e.Type == gateway.EventSample {
+		out = appendLost(append(out, st.server.cache.sample(e, st.opts).sse...), e)
+	} else {
+		out, err = st.server.appendEvent(appendFields(out, e), e, st.opts)
+	}
+	return append(out, "\n\n"...), err
+}
+
+// appendFields writes an event of a stream up to where its JSON begins.
+func appendFields(out []byte, e *gateway.Event) []byte {
 	out = append(out, "event: "...)
 	out = append(out, e.Type.String()...)
 	if e.Cursor != (gateway.Cursor{}) { // an empty id would make the client forget the last one
 		out = append(out, "\nid: "...)
 		out = append(out, e.Cursor.String()...)
 	}
-	out = append(out, "\ndata: "...)
-	out, err := st.server.appendEvent(out, e, st.opts)
-	return append(out, "\n\n"...), err
+	return append(out, "\ndata: "...)
 }
 
 // write writes a part of a stream within its limit.
-func (s *Server) write(c net.Conn, data []byte) error {
-	if err := c.SetWriteDeadline(time.Now().Add(s.limits.batch)); err != nil {
+func (st *sseStream) write(data []byte) error {
+	st.last = time.Now()
+	if err := st.conn.SetWriteDeadline(st.last.Add(st.server.limits.batch)); err != nil {
 		return err
 	}
-	_, err := c.Write(data)
+	_, err := st.conn.Write(data)
 	return err
 }
 
