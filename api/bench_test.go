@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/polygate/gateway"
+	"github.com/polygate/gateway/internal/streamtime"
 )
 
 // BenchmarkGet measures one client on one kept-alive connection, in turns
@@ -54,7 +55,7 @@ func BenchmarkHandler(b *testing.B) {
 			client, server := net.Pipe()
 			defer client.Close()
 			defer server.Close()
-			c := &conn{Conn: server, listener: w.server.listener, peer: "127.0.0.1:1"}
+			c := &conn{Conn: streamtime.Conn{Conn: server}, listener: w.server.listener, peer: "127.0.0.1:1"}
 			ctx.Init2(c, nil, false)
 			ctx.Request.Header.SetMethod("GET")
 			ctx.Request.Header.SetHost("localhost")

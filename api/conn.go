@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/polygate/gateway/internal/streamtime"
 )
 
 // listener accepts connections, has each served by a goroutine of its own, and
@@ -89,7 +91,7 @@ func (l *listener) Close() error {
 }
 
 func (l *listener) add(accepted net.Conn) *conn {
-	c := &conn{Conn: accepted, listener: l, peer: accepted.RemoteAddr().String()}
+	c := &conn{Conn: streamtime.Conn{Conn: accepted}, listener: l, peer: accepted.RemoteAddr().String()}
 	setUserTimeout(accepted)
 	l.open.Add(1)
 	l.count.Add(1)
@@ -147,7 +149,7 @@ func (l *listener) onState(c net.Conn, state fasthttp.ConnState) {
 
 // conn is one connection. The HTTP server closes it when it is done with it.
 type conn struct {
-	net.Conn
+	streamtime.Conn
 	listener *listener
 	peer     string
 	busy     atomic.Bool // with a request or a stream
@@ -159,24 +161,6 @@ type conn struct {
 	unread bool
 	// release frees what lives as long as the connection, or is nil.
 	release func()
-	// writeBy is the write deadline that is set; the zero time is none.
-	writeBy time.Time
-}
-
-// SetWriteDeadline sets the deadline, unless the one that is set comes sooner by
-// little: each one set costs a timer, and a stream asks for one with every write.
-func (c *conn) SetWriteDeadline(t time.Time) error {
-	if later := t.Sub(c.writeBy); later >= 0 && later < time.Until(t)/8 {
-		return nil
-	}
-	c.writeBy = t
-	return c.Conn.SetWriteDeadline(t)
-}
-
-// SetDeadline sets both deadlines.
-func (c *conn) SetDeadline(t time.Time) error {
-	c.writeBy = t
-	return c.Conn.SetDeadline(t)
 }
 
 // Close closes the connection once.
@@ -204,9 +188,9 @@ func (c *conn) free() {
 // drain lets a client that is still sending see the answer: a connection that is
 // closed with bytes unread is reset, and a reset throws away what was not read.
 func (c *conn) drain() {
-	half, ok := c.Conn.(interface{ CloseWrite() error })
+	half, ok := c.Conn.Conn.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil || c.SetReadDeadline(time.Now().Add(c.listener.linger)) != nil {
 		return
 	}
-	_, _ = io.Copy(io.Discard, c.Conn)
+	_, _ = io.Copy(io.Discard, c)
 }

@@ -13,7 +13,7 @@ func TestTheKernelGivesUpDeadPeers(t *testing.T) {
 	w.server.listener.mu.Lock()
 	defer w.server.listener.mu.Unlock()
 	for c := range w.server.listener.conns {
-		raw, err := c.Conn.(syscall.Conn).SyscallConn()
+		raw, err := c.Conn.Conn.(syscall.Conn).SyscallConn()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/polygate/gateway"
+	"github.com/polygate/gateway/internal/streamtime"
 )
 
 const sseType = "text/event-stream"
@@ -115,7 +116,6 @@ type sseStream struct {
 	conn   *conn
 	queue  gateway.Stream
 	opts   gateway.JSONOptions
-	last   time.Time // of a write
 }
 
 // serve writes events until the client goes away, stops reading, or the
@@ -134,32 +134,22 @@ func (st *sseStream) serve(client io.Reader, head []byte) {
 		<-gone
 	}()
 
-	err := st.write(append(head, ": polygate\n\nretry: 1000\n\n"...))
-	wake := make(chan struct{}, 1)
-	poke := func() {
-		select {
-		case wake <- struct{}{}:
-		default:
-		}
-	}
-	defer context.AfterFunc(ctx, poke)()
-	// The timer is not set anew with each write, but looks when the last one was.
-	quiet := time.AfterFunc(st.server.limits.keepAlive, poke)
+	quiet := streamtime.NewQuiet(st.server.limits.keepAlive)
 	defer quiet.Stop()
+	defer context.AfterFunc(ctx, quiet.Wake)()
+	err := st.write(append(head, ": polygate\n\nretry: 1000\n\n"...))
 	for err == nil {
 		select {
 		case <-st.queue.Ready():
 			err = st.drain(ctx)
-		case <-wake:
+			quiet.Wrote()
+		case <-quiet.Woken():
 			if ctx.Err() != nil {
 				return
 			}
-			rest := st.server.limits.keepAlive - time.Since(st.last)
-			if rest <= 0 {
+			if quiet.Over() {
 				err = st.write([]byte(": still here\n\n"))
-				rest = st.server.limits.keepAlive
 			}
-			quiet.Reset(rest)
 		}
 	}
 }
@@ -220,8 +210,7 @@ func appendFields(out []byte, e *gateway.Event) []byte {
 
 // write writes a part of a stream within its limit.
 func (st *sseStream) write(data []byte) error {
-	st.last = time.Now()
-	if err := st.conn.SetWriteDeadline(st.last.Add(st.server.limits.batch)); err != nil {
+	if err := st.conn.SetWriteDeadline(time.Now().Add(st.server.limits.batch)); err != nil {
 		return err
 	}
 	_, err := st.conn.Write(data)

@@ -40,16 +40,20 @@ type subscription struct {
 	ctx  context.Context
 	stop context.CancelFunc
 	next graphql.ResponseHandler
+	// around is what stands before and behind the events where they are all that
+	// is asked for, or nil.
+	around *[2]string
 }
 
 type subscriptionKey struct{}
 
 // start begins a subscription. If it cannot, the response says why.
 func (f *feed) start(ctx context.Context, op *graphql.OperationContext, id string, resume gateway.Cursor) (sub *subscription, failed *graphql.Response) {
-	if len(graphql.CollectFields(op, op.Operation.SelectionSet, []string{"Subscription"})) != 1 {
+	fields := graphql.CollectFields(op, op.Operation.SelectionSet, []string{"Subscription"})
+	if len(fields) != 1 {
 		return nil, failure(oneField())
 	}
-	sub = &subscription{feed: f, id: id, resume: resume, deliveries: make(chan *model.Updates, 1)}
+	sub = &subscription{feed: f, id: id, resume: resume, deliveries: make(chan *model.Updates, 1), around: aroundBatch(op, fields[0])}
 	sub.ctx, sub.stop = context.WithCancel(context.WithValue(ctx, subscriptionKey{}, sub))
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -75,6 +79,17 @@ func oneField() error {
 	err := gqlerror.Errorf("a subscription has exactly one field at its top")
 	errcode.Set(err, errcode.ValidationFailed)
 	return err
+}
+
+// aroundBatch returns what stands around the events in each response if they are
+// asked for as one piece, and nothing else is. That is so wherever there is much
+// to deliver, and most of such a response is then the same for all clients.
+func aroundBatch(op *graphql.OperationContext, updates graphql.CollectedField) *[2]string {
+	fields := graphql.CollectFields(op, updates.Selections, []string{"Updates"})
+	if len(fields) != 1 || fields[0].Name != "batch" || len(fields[0].Deferrables) > 0 {
+		return nil
+	}
+	return &[2]string{`{"data":{"` + updates.Alias + `":{"` + fields[0].Alias + `":`, "}}}"}
 }
 
 // begin is called by the resolver, within start.
@@ -120,16 +135,16 @@ func (f *feed) ready() <-chan struct{} {
 	return f.queue.Ready()
 }
 
-// deliver hands what is queued to send, as responses of the subscriptions. It
+// deliver hands what is queued to send, in parts that make a response each. It
 // ends early where send fails.
-func (f *feed) deliver(send func(*subscription, *graphql.Response, []gateway.Event) error) error {
+func (f *feed) deliver(send func(*subscription, []gateway.Event) error) error {
 	b := f.server.takeBuffer()
 	defer f.server.giveBuffer(b)
 	b.events = f.queue.Take(b.events)
 	for rest := b.events; len(rest) > 0; {
 		n := delivery(rest)
 		if sub := f.subs[rest[0].Watch]; sub != nil {
-			if err := send(sub, sub.respond(rest[:n], f.server), rest[:n]); err != nil {
+			if err := send(sub, rest[:n]); err != nil {
 				return err
 			}
 		}
@@ -150,15 +165,19 @@ func delivery(events []gateway.Event) int {
 	return n
 }
 
-// respond returns the response to events; it is valid until the next one. It never panics.
-func (sub *subscription) respond(events []gateway.Event, s *Server) (response *graphql.Response) {
+// appendResponse writes the response to events. It never panics.
+func (sub *subscription) appendResponse(dst []byte, events []gateway.Event) (out []byte) {
+	server := sub.feed.server
 	defer func() {
 		if fault := recover(); fault != nil {
-			response = failure(s.recovered(sub.ctx, fault))
+			out = appendResponse(dst, failure(server.recovered(sub.ctx, fault)))
 		}
 	}()
-	sub.deliveries <- &model.Updates{Of: events, Encoder: s}
-	return sub.next(sub.ctx)
+	if sub.around != nil {
+		return append(server.AppendEvents(append(dst, sub.around[0]...), events), sub.around[1]...)
+	}
+	sub.deliveries <- &model.Updates{Of: events, Encoder: server}
+	return appendResponse(dst, sub.next(sub.ctx))
 }
 
 // buffer is what a stream needs while it writes; an idle stream has none.

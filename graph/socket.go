@@ -257,7 +257,7 @@ func (so *socket) finish(a answer) error {
 	delete(so.active, a.operation.id)
 	b := so.server.takeBuffer()
 	defer so.server.giveBuffer(b)
-	b.out = appendMessage(b.out, so.dialect.next, a.operation.id, a.response)
+	b.out = append(appendResponse(appendMessageHead(b.out, so.dialect.next, a.operation.id), a.response), '}')
 	if err := so.write(b.out); err != nil {
 		return err
 	}
@@ -288,10 +288,10 @@ func (so *socket) complete(id string) error {
 }
 
 // send sends one delivery of a subscription.
-func (so *socket) send(sub *subscription, response *graphql.Response, _ []gateway.Event) error {
+func (so *socket) send(sub *subscription, events []gateway.Event) error {
 	b := so.server.takeBuffer()
 	defer so.server.giveBuffer(b)
-	b.out = appendMessage(b.out, so.dialect.next, sub.id, response)
+	b.out = append(sub.appendResponse(appendMessageHead(b.out, so.dialect.next, sub.id), events), '}')
 	return so.write(b.out)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/polygate/gateway"
+	"github.com/polygate/gateway/internal/streamtime"
 )
 
 // events answers an operation as server-sent events, each response one event
@@ -68,45 +69,50 @@ func (o *eventWriter) head() error {
 // finish writes one response and the end.
 func (o *eventWriter) finish(response *graphql.Response) {
 	if o.head() == nil {
-		_ = o.write(append(appendEvent(nil, response, gateway.Cursor{}), "event: complete\ndata: \n\n"...))
+		_ = o.write(append(appendResponse(appendFields(nil, gateway.Cursor{}), response), "\n\nevent: complete\ndata: \n\n"...))
 	}
 }
 
 // follow writes responses until the client goes away, stops reading, or the
 // frontend stops. An end without "complete" tells the client to come again.
 func (o *eventWriter) follow(ctx context.Context, feed *feed) {
-	quiet := time.NewTimer(o.server.limits.keepAlive)
+	quiet := streamtime.NewQuiet(o.server.limits.keepAlive)
 	defer quiet.Stop()
-	for {
-		var err error
+	defer context.AfterFunc(ctx, quiet.Wake)()
+	defer context.AfterFunc(o.server.stopping, quiet.Wake)()
+	var err error
+	for err == nil {
 		select {
-		case <-ctx.Done():
-			return
-		case <-o.server.stopping.Done():
-			return
-		case <-quiet.C:
-			err = o.write([]byte(": still here\n\n"))
 		case <-feed.ready():
-			err = feed.deliver(func(_ *subscription, response *graphql.Response, events []gateway.Event) error {
-				b := o.server.takeBuffer()
-				defer o.server.giveBuffer(b)
-				b.out = appendEvent(b.out, response, events[len(events)-1].Cursor)
-				return o.write(b.out)
-			})
+			err = feed.deliver(o.send)
+			quiet.Wrote()
+		case <-quiet.Woken():
+			if ctx.Err() != nil || o.server.stopping.Err() != nil {
+				return
+			}
+			if quiet.Over() {
+				err = o.write([]byte(": still here\n\n"))
+			}
 		}
-		if err != nil {
-			return
-		}
-		quiet.Reset(o.server.limits.keepAlive)
 	}
 }
 
-func appendEvent(out []byte, response *graphql.Response, cursor gateway.Cursor) []byte {
+// send writes one delivery of a subscription.
+func (o *eventWriter) send(sub *subscription, events []gateway.Event) error {
+	b := o.server.takeBuffer()
+	defer o.server.giveBuffer(b)
+	b.out = sub.appendResponse(appendFields(b.out, events[len(events)-1].Cursor), events)
+	b.out = append(b.out, "\n\n"...)
+	return o.write(b.out)
+}
+
+// appendFields writes an event up to the response in it.
+func appendFields(out []byte, cursor gateway.Cursor) []byte {
 	out = append(out, "event: next"...)
 	if cursor != (gateway.Cursor{}) { // an empty id would make the client forget the last one
 		out = append(append(out, "\nid: "...), cursor.String()...)
 	}
-	return append(appendResponse(append(out, "\ndata: "...), response), "\n\n"...)
+	return append(out, "\ndata: "...)
 }
 
 // write writes a part of the stream within its limit.

@@ -104,12 +104,11 @@ func (w spelled) WriteHeader(status int) {
 // Unwrap lets the connection be taken over.
 func (w spelled) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// appendMessage writes a message whose payload is a response.
-func appendMessage(dst []byte, kind, id string, response *graphql.Response) []byte {
+// appendMessageHead writes a message up to its payload.
+func appendMessageHead(dst []byte, kind, id string) []byte {
 	dst = append(append(dst, `{"type":"`...), kind...)
 	dst = gateway.AppendJSONString(append(dst, `","id":`...), id)
-	dst = append(dst, `,"payload":`...)
-	return append(appendResponse(dst, response), '}')
+	return append(dst, `,"payload":`...)
 }
 
 // appendErrors writes the message that ends an operation which could not begin.

@@ -5,6 +5,8 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+
+	"github.com/polygate/gateway/internal/streamtime"
 )
 
 // A Listener counts its open connections and closes at once those that are too
@@ -33,7 +35,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		}
 		if l.count.Load() < l.most {
 			l.count.Add(1)
-			return &conn{Conn: c, closed: sync.OnceFunc(func() { l.count.Add(-1) })}, nil
+			return &conn{Conn: streamtime.Conn{Conn: c}, closed: sync.OnceFunc(func() { l.count.Add(-1) })}, nil
 		}
 		_ = c.Close()
 	}
@@ -41,7 +43,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 
 // conn is counted until it is closed.
 type conn struct {
-	net.Conn
+	streamtime.Conn
 	closed func()
 }
 
