@@ -189,6 +189,31 @@ func TestBatchIsWhatTheEventsAre(t *testing.T) {
 	p.end()
 }
 
+// TestABatchAloneIsAnsweredAsAnyOther asks for the batch in all ways in which it
+// may stand alone, and not alone.
+func TestABatchAloneIsAnsweredAsAnyOther(t *testing.T) {
+	w := newWorld(t)
+	for _, c := range []struct{ query, begin, end string }{
+		{`subscription { updates(match: "oven.actual") { batch } }`, `{"data":{"updates":{"batch":[{"type":"ADDED"`, `}]}}}`},
+		{`subscription { u: updates(match: "oven.actual") { b: batch } }`, `{"data":{"u":{"b":[{"type":"ADDED"`, `}]}}}`},
+		{`subscription { updates(match: "oven.actual") { ...f } } fragment f on Updates { batch batch }`, `{"data":{"updates":{"batch":[{"type":"ADDED"`, `}]}}}`},
+		{`subscription { updates(match: "oven.actual") { batch cursor @skip(if: true) } }`, `{"data":{"updates":{"batch":[{"type":"ADDED"`, `}]}}}`},
+		{`subscription { updates(match: "oven.actual") { batch @include(if: false) __typename } }`, `{"data":{"updates":{"__typename":"Updates"`, `"Updates"}}}`},
+		{`subscription { updates(match: "oven.actual") { __typename batch } }`, `{"data":{"updates":{"__typename":"Updates","batch":[{"type":"ADDED"`, `}]}}}`},
+		{`subscription { updates(match: "oven.actual") { batch more: batch } }`, `{"data":{"updates":{"batch":[{"type":"ADDED"`, `}]}}}`},
+	} {
+		r := w.events(c.query, "")
+		e := r.until("data")
+		r.close()
+		if !strings.HasPrefix(e.data, c.begin) || !strings.HasSuffix(e.data, c.end) || !json.Valid([]byte(e.data)) {
+			t.Errorf("%s\ngot %s", c.query, e.data)
+		}
+		if strings.Contains(c.query, "more") && strings.Count(e.data, `"ADDED"`) != 2 {
+			t.Errorf("%s\nnot both: %s", c.query, e.data)
+		}
+	}
+}
+
 // covers reports whether all that b has is so in a, too.
 func covers(a, b any) bool {
 	switch b := b.(type) {
