@@ -178,14 +178,20 @@ func (s *Server) Status() any {
 	}{s.cfg.Listen, s.listener.count.Load(), s.streams.status()}
 }
 
-// session returns the view of whoever sent the request.
+// session returns the view of whoever sent the request. Requests without an id of
+// their own share that of their connection.
 func (s *Server) session(c *fiber.Ctx) gateway.Session {
-	caller := gateway.Caller{Protocol: protocol, Peer: connOf(c.Context()).peer}
+	conn := connOf(c.Context())
+	caller := gateway.Caller{Protocol: protocol, Peer: conn.peer}
 	if id := c.Request().Header.Peek("X-Request-Id"); len(id) > 0 {
 		// Copied, since it travels on with a put.
 		caller.Correlation = string(id[:min(len(id), maxCorrelation)])
+		return s.view.For(caller)
 	}
-	return s.view.For(caller)
+	if conn.session == nil {
+		conn.session = s.view.For(caller)
+	}
+	return conn.session
 }
 
 // connOf returns the connection of a request, which our listener has accepted.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/internal/streamtime"
 )
 
@@ -159,6 +160,8 @@ type conn struct {
 
 	// unread means that the answer came before all of the request was read.
 	unread bool
+	// session is that of requests without an id of their own, or nil.
+	session gateway.Session
 	// release frees what lives as long as the connection, or is nil.
 	release func()
 }

@@ -14,7 +14,7 @@ func (s *Server) check(c *fiber.Ctx) error {
 	// The guard keeps none of these strings, so they need not be copied.
 	host, origin := utils.UnsafeString(c.Context().Host()), c.Get(fiber.HeaderOrigin)
 	decision := s.guard.Decide(webguard.Request{
-		Method: c.Method(), Host: host, Origin: origin, Upgrade: c.Get(fiber.HeaderUpgrade) != "",
+		Method: c.Method(), Host: host, Origin: origin, Upgrade: origin != "" && c.Get(fiber.HeaderUpgrade) != "",
 	})
 	if origin != "" {
 		c.Vary(fiber.HeaderOrigin)

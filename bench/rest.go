@@ -148,13 +148,15 @@ func requestRate(c call, connections int, window time.Duration) (float64, error)
 	return float64(total) / time.Since(start).Seconds(), nil
 }
 
-// floorREST answers everything with the same bytes.
+// floorREST answers everything with the same bytes, those of the head included.
 func floorREST(listener net.Listener, body string) error {
 	answer := []byte(body)
 	server := &fasthttp.Server{
 		NoDefaultDate: true, NoDefaultServerHeader: true,
 		Handler: func(ctx *fasthttp.RequestCtx) {
 			ctx.SetContentType("application/json")
+			ctx.Response.Header.SetCanonical([]byte("X-Content-Type-Options"), []byte("nosniff"))
+			ctx.Response.Header.SetCanonical([]byte("Cache-Control"), []byte("no-store"))
 			ctx.Response.SetBodyRaw(answer)
 		},
 	}
