@@ -165,19 +165,24 @@ func delivery(events []gateway.Event) int {
 	return n
 }
 
-// appendResponse writes the response to events. It never panics.
-func (sub *subscription) appendResponse(dst []byte, events []gateway.Event) (out []byte) {
+// appendResponse writes the response to events. It never panics, and fails only
+// where the subscription has ended.
+func (sub *subscription) appendResponse(dst []byte, events []gateway.Event) (out []byte, err error) {
 	server := sub.feed.server
 	defer func() {
 		if fault := recover(); fault != nil {
-			out = appendResponse(dst, failure(server.recovered(sub.ctx, fault)))
+			out, err = appendResponse(dst, failure(server.recovered(sub.ctx, fault))), nil
 		}
 	}()
 	if sub.around != nil {
-		return append(server.AppendEvents(append(dst, sub.around[0]...), events), sub.around[1]...)
+		return append(server.AppendEvents(append(dst, sub.around[0]...), events), sub.around[1]...), nil
 	}
 	sub.deliveries <- &model.Updates{Of: events, Encoder: server}
-	return appendResponse(dst, sub.next(sub.ctx))
+	response := sub.next(sub.ctx)
+	if response == nil { // and the delivery is in the channel still
+		return dst, context.Cause(sub.ctx)
+	}
+	return appendResponse(dst, response), nil
 }
 
 // buffer is what a stream needs while it writes; an idle stream has none.

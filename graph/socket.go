@@ -291,7 +291,11 @@ func (so *socket) complete(id string) error {
 func (so *socket) send(sub *subscription, events []gateway.Event) error {
 	b := so.server.takeBuffer()
 	defer so.server.giveBuffer(b)
-	b.out = append(sub.appendResponse(appendMessageHead(b.out, so.dialect.next, sub.id), events), '}')
+	var err error
+	if b.out, err = sub.appendResponse(appendMessageHead(b.out, so.dialect.next, sub.id), events); err != nil {
+		return err
+	}
+	b.out = append(b.out, '}')
 	return so.write(b.out)
 }
 

@@ -101,7 +101,10 @@ func (o *eventWriter) follow(ctx context.Context, feed *feed) {
 func (o *eventWriter) send(sub *subscription, events []gateway.Event) error {
 	b := o.server.takeBuffer()
 	defer o.server.giveBuffer(b)
-	b.out = sub.appendResponse(appendFields(b.out, events[len(events)-1].Cursor), events)
+	var err error
+	if b.out, err = sub.appendResponse(appendFields(b.out, events[len(events)-1].Cursor), events); err != nil {
+		return err
+	}
 	b.out = append(b.out, "\n\n"...)
 	return o.write(b.out)
 }
