@@ -9,8 +9,11 @@ const (
 	maxSubscriptions = 100_000
 	// maxEvents may wait for a client: with the queue's bound in bytes, six seconds
 	// of 1,000 monitors at 10 Hz. Clients in Python need such pauses.
-	maxEvents   = 1 << 16
-	maxWanted   = 1000 // names that were searched for in vain and may be found yet
-	maxNotifies = 1000 // puts with a callback that are under way
-	maxLastPuts = 1000 // attributes with a plain put that may not have been accepted yet
+	maxEvents = 1 << 16
+	maxWanted = 1000 // names that were searched for in vain and may be found yet
+	// maxWantedName is the longest of them, in bytes: a name that could be served,
+	// and a field.
+	maxWantedName = MaxName + 16
+	maxNotifies   = 1000 // puts with a callback that are under way
+	maxLastPuts   = 1000 // attributes with a plain put that may not have been accepted yet
 )

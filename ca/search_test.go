@@ -173,6 +173,7 @@ func TestANameThatIsFoundLaterIsToldToThoseWhoSearchedOnACircuit(t *testing.T) {
 func TestWhatAClientSearchesForInVainIsBounded(t *testing.T) {
 	w := newWorld(t, float("level", r))
 	c := w.dial()
+	c.mustSend(&cawire.SearchRequest{Reply: cawire.DontReply, Minor: 13, CID: 1 << 21, Name: bytes.Repeat([]byte("X"), 10_000)})
 	for i := range uint32(2 * maxWanted) {
 		c.mustSend(&cawire.SearchRequest{Reply: cawire.DontReply, Minor: 13, CID: i, Name: fmt.Appendf(nil, "X:N%d", i)})
 	}
@@ -184,6 +185,9 @@ func TestWhatAClientSearchesForInVainIsBounded(t *testing.T) {
 		k.mu.Lock()
 		if n := len(k.wanted); n != maxWanted {
 			t.Errorf("%d names are kept", n)
+		}
+		if name, ok := k.wanted[1<<21]; ok {
+			t.Errorf("a name of %d bytes is kept", len(name))
 		}
 		k.mu.Unlock()
 	}

@@ -7,6 +7,9 @@ import "github.com/polygate/gateway/ca/cawire"
 // would search again only when their own pause is over, which doubles each time,
 // up to minutes.
 func (c *circuit) want(m *cawire.SearchRequest) {
+	if len(m.Name) > maxWantedName {
+		return
+	}
 	if c.wanted == nil {
 		c.wanted = map[uint32]string{}
 	}
