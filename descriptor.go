@@ -205,17 +205,26 @@ func (a Access) String() string {
 
 // A Descriptor is what an attribute or command is. It is immutable and shared;
 // a change is a new Descriptor with a higher Revision.
+type Descriptor struct {
+	Path        Path
+	Revision    uint64
+	Description string
+	// Annotations carry what single frontends want to know, such as "ca.name".
+	Annotations map[string]string
+	*Traits
+}
+
+// Traits are the part of a Descriptor that many attributes have in common, which
+// is kept once for all of them. They are never nil, and never changed: a
+// Descriptor with others has Traits of its own.
 //
 // A command's own Type is Bool: its only sample is a setpoint that is true
 // while the command runs, and that carries the alarm of how it last ended.
-type Descriptor struct {
-	Path     Path
-	Revision uint64
-	Access   Access
+type Traits struct {
+	Access Access
 	Type
-	Description string
-	Display     Range
-	Alarm       AlarmLevels
+	Display Range
+	Alarm   AlarmLevels
 	// Deadband and LogDeadband: a value must move by more than this from
 	// the one last published to count as a change (EPICS MDEL and ADEL).
 	Deadband, LogDeadband float64
@@ -223,28 +232,26 @@ type Descriptor struct {
 	Always bool
 	// Poll is the wanted period; 0 means that the device speaks by itself or is never read.
 	Poll time.Duration
-	// Annotations carry what single frontends want to know, such as "ca.name".
-	Annotations map[string]string
 	// Argument and Result are the types of a command's argument and result; nil where it has none.
 	Argument, Result *Type
 }
 
 // IsCommand reports whether this is a command.
-func (d *Descriptor) IsCommand() bool { return d.Access&AccessExecute != 0 }
+func (t *Traits) IsCommand() bool { return t.Access&AccessExecute != 0 }
 
 // CanRead reports whether there is a readback.
-func (d *Descriptor) CanRead() bool { return d.Access&AccessRead != 0 }
+func (t *Traits) CanRead() bool { return t.Access&AccessRead != 0 }
 
 // CanWrite reports whether there is a setpoint to put.
-func (d *Descriptor) CanWrite() bool { return d.Access&AccessWrite != 0 }
+func (t *Traits) CanWrite() bool { return t.Access&AccessWrite != 0 }
 
 // Roles returns the roles that have a sample.
-func (d *Descriptor) Roles() Role {
+func (t *Traits) Roles() Role {
 	var roles Role
-	if d.CanRead() {
+	if t.CanRead() {
 		roles |= Readback
 	}
-	if d.CanWrite() || d.IsCommand() {
+	if t.CanWrite() || t.IsCommand() {
 		roles |= Setpoint
 	}
 	return roles

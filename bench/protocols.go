@@ -171,7 +171,7 @@ func runGraphQuery(b *bench) (outcome, error) {
 // floorGraphQL is gqlgen as its documentation sets it up, with a constant behind it.
 func floorGraphQL(listener net.Listener) error {
 	constant := &model.Attribute{Of: &gateway.Attribute{
-		Descriptor: &gateway.Descriptor{Path: "soft.v00000", Access: gateway.AccessRead, Type: gateway.Type{Kind: gateway.Float64}},
+		Descriptor: &gateway.Descriptor{Path: "soft.v00000", Traits: &gateway.Traits{Access: gateway.AccessRead, Type: gateway.Type{Kind: gateway.Float64}}},
 		Readback:   &gateway.Sample{Value: gateway.Of(0.0), Time: time.Now(), Seq: 1},
 	}}
 	server := handler.New(generated.NewExecutableSchema(generated.Config{Resolvers: constantRoot{answer: constant}}))

@@ -53,11 +53,8 @@ func announcement(n, size int) *gateway.Announcement {
 	a := &gateway.Announcement{Owner: oven, Revision: 9, State: gateway.DeviceState{Connected: true}}
 	for i := range n {
 		a.Attributes = append(a.Attributes, gateway.Announced{
-			Descriptor: &gateway.Descriptor{
-				Path: gateway.Path(fmt.Sprintf("oven.a%d", i)), Revision: 9, Access: gateway.AccessRead,
-				Type: gateway.Type{Kind: gateway.String, MaxLength: 1 << 20}, Description: strings.Repeat("d", size),
-			},
-			Readback: sample(gateway.Of("v"), uint64(i)),
+			Descriptor: &gateway.Descriptor{Path: gateway.Path(fmt.Sprintf("oven.a%d", i)), Revision: 9, Description: strings.Repeat("d", size), Traits: &gateway.Traits{Access: gateway.AccessRead, Type: gateway.Type{Kind: gateway.String, MaxLength: 1 << 20}}},
+			Readback:   sample(gateway.Of("v"), uint64(i)),
 		})
 	}
 	return a

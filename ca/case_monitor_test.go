@@ -379,7 +379,7 @@ func TestAPayloadIsEncodedOnce(t *testing.T) {
 }
 
 func TestAnArrayIsEncodedOnceForAllWhoAskForAllOfIt(t *testing.T) {
-	w := newWorld(t, &gateway.Descriptor{Path: "x.wave", Access: r, Type: gateway.Type{Kind: gateway.Float64, Shape: []int{4}}})
+	w := newWorld(t, &gateway.Descriptor{Path: "x.wave", Traits: &gateway.Traits{Access: r, Type: gateway.Type{Kind: gateway.Float64, Shape: []int{4}}}})
 	w.update(change("wave", gateway.ArrayOf([]float64{1, 2, 3})))
 	target, _ := w.server.directory.find("X:Wave")
 	a := w.Attribute("x.wave")

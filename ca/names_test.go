@@ -27,7 +27,7 @@ func TestNamesFollowTheAttribute(t *testing.T) {
 		{"oven.power", gateway.AccessReadWrite, "X", "My:Own", "My:Own", "My:Own_RBV"},
 	}
 	for _, test := range tests {
-		d := &gateway.Descriptor{Path: test.path, Access: test.access}
+		d := &gateway.Descriptor{Path: test.path, Traits: &gateway.Traits{Access: test.access}}
 		if test.name != "" {
 			d.Annotations = map[string]string{ca.AnnotationName: test.name}
 		}
@@ -42,11 +42,11 @@ func TestCA29CA01WhatCannotBeServedIsAProblem(t *testing.T) {
 	long := gateway.Path("oven." + strings.Repeat("a", 52)) // OVEN: and 52 letters fit, _RBV does not
 	label := gateway.Type{Kind: gateway.Enum, States: []gateway.State{{Label: "Waiting for interlock chain OK"}}}
 	problems := ca.Check([]*gateway.Descriptor{
-		{Path: long, Access: gateway.AccessReadWrite},
-		{Path: "oven.ramp_rate", Access: gateway.AccessRead},
-		{Path: "oven.rampRate", Access: gateway.AccessRead},
-		{Path: "oven.state", Access: gateway.AccessRead, Type: label},
-		{Path: "oven.fine", Access: gateway.AccessReadWrite},
+		{Path: long, Traits: &gateway.Traits{Access: gateway.AccessReadWrite}},
+		{Path: "oven.ramp_rate", Traits: &gateway.Traits{Access: gateway.AccessRead}},
+		{Path: "oven.rampRate", Traits: &gateway.Traits{Access: gateway.AccessRead}},
+		{Path: "oven.state", Traits: &gateway.Traits{Access: gateway.AccessRead, Type: label}},
+		{Path: "oven.fine", Traits: &gateway.Traits{Access: gateway.AccessReadWrite}},
 	}, nil)
 	want := []struct {
 		path gateway.Path

@@ -39,9 +39,15 @@ func twins() []twin {
 	return []twin{
 		{
 			desc: gateway.Descriptor{
-				Path: "t.ai", Access: r, Description: "an input", Display: between(-50, 150), Deadband: 0.5, LogDeadband: 2,
-				Type:  gateway.Type{Kind: gateway.Float64, Units: "degC", Precision: 3, PrecisionSet: true},
-				Alarm: gateway.AlarmLevels{HiHi: at(100, gateway.Major), High: at(80, gateway.Minor), LoLo: at(-20, gateway.Major), Hysteresis: 1},
+				Path: "t.ai", Description: "an input",
+				Traits: &gateway.Traits{
+					Access:      r,
+					Display:     between(-50, 150),
+					Deadband:    0.5,
+					LogDeadband: 2,
+					Type:        gateway.Type{Kind: gateway.Float64, Units: "degC", Precision: 3, PrecisionSet: true},
+					Alarm:       gateway.AlarmLevels{HiHi: at(100, gateway.Major), High: at(80, gateway.Minor), LoLo: at(-20, gateway.Major), Hysteresis: 1},
+				},
 			},
 			readback: gateway.Of(81.2345), alarm: gateway.Alarm{Severity: gateway.Minor, Status: gateway.StatusHigh},
 			records: `record(ai, "T:Ai") { field(DESC, "an input") field(INP, "81.2345") field(HOPR, 150) field(LOPR, -50) field(MDEL, 0.5) field(ADEL, 2)
@@ -50,8 +56,12 @@ func twins() []twin {
 		},
 		{
 			desc: gateway.Descriptor{
-				Path: "t.ao", Access: rw, Description: "an output", Display: between(0, 120),
-				Type: gateway.Type{Kind: gateway.Float64, Units: "mm/s", Precision: 2, PrecisionSet: true, Control: between(0, 100)},
+				Path: "t.ao", Description: "an output",
+				Traits: &gateway.Traits{
+					Access:  rw,
+					Display: between(0, 120),
+					Type:    gateway.Type{Kind: gateway.Float64, Units: "mm/s", Precision: 2, PrecisionSet: true, Control: between(0, 100)},
+				},
 			},
 			readback: gateway.Of(12.5), setpoint: gateway.Of(12.5),
 			records: `record(ao, "T:Ao") { field(DESC, "an output") field(VAL, 12.5) field(EGU, "mm/s") field(PREC, 2) field(HOPR, 120)
@@ -59,29 +69,34 @@ func twins() []twin {
 				record(ai, "T:Ao_RBV") { field(DESC, "an output") field(INP, "T:Ao") field(EGU, "mm/s") field(PREC, 2) field(HOPR, 120) field(PINI, YES) }`,
 		},
 		{
-			desc:     gateway.Descriptor{Path: "t.free", Access: rw, Type: gateway.Type{Kind: gateway.Float64, Precision: 4, PrecisionSet: true}},
+			desc:     gateway.Descriptor{Path: "t.free", Traits: &gateway.Traits{Access: rw, Type: gateway.Type{Kind: gateway.Float64, Precision: 4, PrecisionSet: true}}},
 			readback: gateway.Of(0.0), setpoint: gateway.Of(0.0),
 			records: `record(ao, "T:Free") { field(VAL, 0) field(PREC, 4) field(PINI, YES) field(FLNK, "T:Free_RBV") }
 				record(ai, "T:Free_RBV") { field(INP, "T:Free") field(PREC, 4) field(PINI, YES) }`,
 		},
 		{
-			desc:     gateway.Descriptor{Path: "t.huge", Access: r, Type: gateway.Type{Kind: gateway.Float64, Precision: 3, PrecisionSet: true}},
+			desc:     gateway.Descriptor{Path: "t.huge", Traits: &gateway.Traits{Access: r, Type: gateway.Type{Kind: gateway.Float64, Precision: 3, PrecisionSet: true}}},
 			readback: gateway.Of(1.25e20),
 			records:  `record(ai, "T:Huge") { field(INP, "1.25e20") field(PREC, 3) field(PINI, YES) }`,
 		},
 		{
-			desc:     gateway.Descriptor{Path: "t.million", Access: r, Type: gateway.Type{Kind: gateway.Float64, Precision: 5, PrecisionSet: true}},
+			desc:     gateway.Descriptor{Path: "t.million", Traits: &gateway.Traits{Access: r, Type: gateway.Type{Kind: gateway.Float64, Precision: 5, PrecisionSet: true}}},
 			readback: gateway.Of(-123456789.98765),
 			records:  `record(ai, "T:Million") { field(INP, "-123456789.98765") field(PREC, 5) field(PINI, YES) }`,
 		},
 		{
-			desc:     gateway.Descriptor{Path: "t.fine", Access: r, Type: gateway.Type{Kind: gateway.Float64, Precision: 12, PrecisionSet: true}},
+			desc:     gateway.Descriptor{Path: "t.fine", Traits: &gateway.Traits{Access: r, Type: gateway.Type{Kind: gateway.Float64, Precision: 12, PrecisionSet: true}}},
 			readback: gateway.Of(math.Pi),
 			records:  `record(ai, "T:Fine") { field(INP, "3.141592653589793") field(PREC, 12) field(PINI, YES) }`,
 		},
 		{
 			desc: gateway.Descriptor{
-				Path: "t.count", Access: rw, Description: "a counter", Display: between(-10, 10), Type: gateway.Type{Kind: gateway.Int32, Units: "cts", Control: between(-1000, 1000)},
+				Path: "t.count", Description: "a counter",
+				Traits: &gateway.Traits{
+					Access:  rw,
+					Display: between(-10, 10),
+					Type:    gateway.Type{Kind: gateway.Int32, Units: "cts", Control: between(-1000, 1000)},
+				},
 			},
 			readback: gateway.Of(int32(-7)), setpoint: gateway.Of(int32(-7)),
 			records: `record(longout, "T:Count") { field(DESC, "a counter") field(VAL, -7) field(EGU, "cts") field(HOPR, 10) field(LOPR, -10)
@@ -89,19 +104,19 @@ func twins() []twin {
 				record(longin, "T:Count_RBV") { field(DESC, "a counter") field(INP, "T:Count") field(EGU, "cts") field(HOPR, 10) field(LOPR, -10) field(PINI, YES) }`,
 		},
 		{
-			desc:     gateway.Descriptor{Path: "t.big", Access: rw, Type: gateway.Type{Kind: gateway.Int64}},
+			desc:     gateway.Descriptor{Path: "t.big", Traits: &gateway.Traits{Access: rw, Type: gateway.Type{Kind: gateway.Int64}}},
 			readback: gateway.Of(int64(9999999999999)), setpoint: gateway.Of(int64(9999999999999)),
 			records: `record(int64out, "T:Big") { field(VAL, "9999999999999") field(PINI, YES) field(FLNK, "T:Big_RBV") }
 				record(int64in, "T:Big_RBV") { field(INP, "T:Big") field(PINI, YES) }`,
 		},
 		{
-			desc:     gateway.Descriptor{Path: "t.on", Access: rw, Type: gateway.Type{Kind: gateway.Bool}},
+			desc:     gateway.Descriptor{Path: "t.on", Traits: &gateway.Traits{Access: rw, Type: gateway.Type{Kind: gateway.Bool}}},
 			readback: gateway.Of(true), setpoint: gateway.Of(true),
 			records: `record(bo, "T:On") { field(VAL, 1) field(ZNAM, "false") field(ONAM, "true") field(PINI, YES) field(FLNK, "T:On_RBV") }
 				record(bi, "T:On_RBV") { field(INP, "T:On") field(ZNAM, "false") field(ONAM, "true") field(PINI, YES) }`,
 		},
 		{
-			desc:     gateway.Descriptor{Path: "t.mode", Access: rw, Type: enum},
+			desc:     gateway.Descriptor{Path: "t.mode", Traits: &gateway.Traits{Access: rw, Type: enum}},
 			readback: gateway.EnumOf(1), setpoint: gateway.EnumOf(1),
 			records: `record(mbbo, "T:Mode") { field(VAL, 1) field(ZRST, "Idle") field(ONST, "Run") field(TWST, "Fault") field(TWSV, MAJOR) field(PINI, YES) field(FLNK, "T:Mode_RBV")
 				field(ZRVL, 0) field(ONVL, 1) field(TWVL, 2) }
@@ -109,55 +124,62 @@ func twins() []twin {
 				field(ZRVL, 0) field(ONVL, 1) field(TWVL, 2) }`,
 		},
 		{
-			desc:     gateway.Descriptor{Path: "t.text", Access: rw, Type: gateway.Type{Kind: gateway.String, MaxLength: 39}},
+			desc:     gateway.Descriptor{Path: "t.text", Traits: &gateway.Traits{Access: rw, Type: gateway.Type{Kind: gateway.String, MaxLength: 39}}},
 			readback: gateway.Of("hello"), setpoint: gateway.Of("hello"),
 			records: `record(stringout, "T:Text") { field(VAL, "hello") field(PINI, YES) field(FLNK, "T:Text_RBV") }
 				record(stringin, "T:Text_RBV") { field(INP, "T:Text") field(PINI, YES) }`,
 		},
 		{
-			desc:     gateway.Descriptor{Path: "t.number", Access: r, Type: gateway.Type{Kind: gateway.String, MaxLength: 39}},
+			desc:     gateway.Descriptor{Path: "t.number", Traits: &gateway.Traits{Access: r, Type: gateway.Type{Kind: gateway.String, MaxLength: 39}}},
 			readback: gateway.Of("42"),
 			records:  `record(stringin, "T:Number") { field(INP, "42") field(PINI, YES) field(VAL, "42") }`,
 		},
 		{
-			desc:     gateway.Descriptor{Path: "t.long", Access: rw, Type: gateway.Type{Kind: gateway.String, MaxLength: 99}},
+			desc:     gateway.Descriptor{Path: "t.long", Traits: &gateway.Traits{Access: rw, Type: gateway.Type{Kind: gateway.String, MaxLength: 99}}},
 			readback: gateway.Of(long), setpoint: gateway.Of(long),
 			records: `record(lso, "T:Long") { field(SIZV, 100) field(DOL, {const:"` + long + `"}) field(PINI, YES) field(FLNK, "T:Long_RBV") }
 				record(lsi, "T:Long_RBV") { field(SIZV, 100) field(INP, {const:"` + long + `"}) field(PINI, YES) }`,
 		},
 		{
-			desc: gateway.Descriptor{Path: "t.wave", Access: rw, Display: between(0, 10), Type: gateway.Type{
-				Kind: gateway.Float64, Shape: []int{6}, Units: "V", Precision: 2, PrecisionSet: true,
-			}},
+			desc: gateway.Descriptor{
+				Path: "t.wave",
+				Traits: &gateway.Traits{
+					Access:  rw,
+					Display: between(0, 10),
+					Type: gateway.Type{
+						Kind: gateway.Float64, Shape: []int{6}, Units: "V", Precision: 2, PrecisionSet: true,
+					},
+				},
+			},
 			readback: gateway.ArrayOf([]float64{1, 2.5, -3}), setpoint: gateway.ArrayOf([]float64{1, 2.5, -3}),
 			records: `record(aao, "T:Wave") { field(NELM, 6) field(FTVL, DOUBLE) field(EGU, "V") field(PREC, 2) field(HOPR, 10) field(DOL, [1, 2.5, -3])
 				field(OMSL, "closed_loop") field(PINI, YES) field(FLNK, "T:Wave_RBV") }
 				record(aai, "T:Wave_RBV") { field(NELM, 6) field(FTVL, DOUBLE) field(EGU, "V") field(PREC, 2) field(HOPR, 10) field(INP, [1, 2.5, -3]) field(PINI, YES) }`,
 		},
 		{
-			desc:     gateway.Descriptor{Path: "t.shorts", Access: r, Type: gateway.Type{Kind: gateway.Int16, Shape: []int{4}}},
+			desc:     gateway.Descriptor{Path: "t.shorts", Traits: &gateway.Traits{Access: r, Type: gateway.Type{Kind: gateway.Int16, Shape: []int{4}}}},
 			readback: gateway.ArrayOf([]int16{-1, 300, 7}),
 			records:  `record(aai, "T:Shorts") { field(NELM, 4) field(FTVL, SHORT) field(INP, [-1, 300, 7]) field(PINI, YES) }`,
 		},
 		{
-			desc:     gateway.Descriptor{Path: "t.chars", Access: r, Type: gateway.Type{Kind: gateway.Uint8, Shape: []int{8}}},
+			desc:     gateway.Descriptor{Path: "t.chars", Traits: &gateway.Traits{Access: r, Type: gateway.Type{Kind: gateway.Uint8, Shape: []int{8}}}},
 			readback: gateway.ArrayOf([]byte("abc")),
 			records:  `record(aai, "T:Chars") { field(NELM, 8) field(FTVL, UCHAR) field(INP, [97, 98, 99]) field(PINI, YES) }`,
 		},
 		{
-			desc:     gateway.Descriptor{Path: "t.floats", Access: r, Type: gateway.Type{Kind: gateway.Float32, Shape: []int{3}, Precision: 3, PrecisionSet: true}},
+			desc:     gateway.Descriptor{Path: "t.floats", Traits: &gateway.Traits{Access: r, Type: gateway.Type{Kind: gateway.Float32, Shape: []int{3}, Precision: 3, PrecisionSet: true}}},
 			readback: gateway.ArrayOf([]float32{0.1, 1e9, -2.5}),
 			records:  `record(aai, "T:Floats") { field(NELM, 3) field(FTVL, FLOAT) field(PREC, 3) field(INP, [0.1, 1e9, -2.5]) field(PINI, YES) }`,
 		},
 		{
-			desc:     gateway.Descriptor{Path: "t.names", Access: rw, Type: gateway.Type{Kind: gateway.String, MaxLength: 39, Shape: []int{4}}},
+			desc:     gateway.Descriptor{Path: "t.names", Traits: &gateway.Traits{Access: rw, Type: gateway.Type{Kind: gateway.String, MaxLength: 39, Shape: []int{4}}}},
 			readback: gateway.ArrayOf([]string{"one", "two"}), setpoint: gateway.ArrayOf([]string{"one", "two"}),
 			records: `record(aao, "T:Names") { field(NELM, 4) field(FTVL, STRING) field(DOL, ["one", "two"]) field(OMSL, "closed_loop")
 				field(PINI, YES) field(FLNK, "T:Names_RBV") }
 				record(aai, "T:Names_RBV") { field(NELM, 4) field(FTVL, STRING) field(INP, ["one", "two"]) field(PINI, YES) }`,
 		},
 		{
-			desc:    gateway.Descriptor{Path: "t.never", Access: r, Type: gateway.Type{Kind: gateway.Float64, PrecisionSet: true}},
+			desc:    gateway.Descriptor{Path: "t.never", Traits: &gateway.Traits{Access: r, Type: gateway.Type{Kind: gateway.Float64, PrecisionSet: true}}},
 			records: `record(ai, "T:Never") {}`,
 		},
 	}

@@ -100,7 +100,7 @@ func (c *suiteClient) Close() error {
 }
 
 func namesFor(path string) Names {
-	return NamesOf(&gateway.Descriptor{Path: gateway.Path(path), Access: gateway.AccessReadWrite}, nil)
+	return NamesOf(&gateway.Descriptor{Path: gateway.Path(path), Traits: &gateway.Traits{Access: gateway.AccessReadWrite}}, nil)
 }
 
 // channels opens what an attribute has.

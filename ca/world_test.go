@@ -58,7 +58,7 @@ func (w *world) dial() *tester {
 
 // attribute describes one of device x.
 func attribute(name string, access gateway.Access, t gateway.Type) *gateway.Descriptor {
-	return &gateway.Descriptor{Path: gateway.Path("x." + name), Access: access, Type: t}
+	return &gateway.Descriptor{Path: gateway.Path("x." + name), Traits: &gateway.Traits{Access: access, Type: t}}
 }
 
 // Short names for what tests say often.

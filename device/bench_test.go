@@ -27,9 +27,7 @@ type counting struct {
 func (c *counting) Model() Model {
 	m := Model{Polls: []Poll{{Period: time.Second}}}
 	for i := range c.n {
-		m.Attributes = append(m.Attributes, gateway.Descriptor{
-			Path: gateway.Path(fmt.Sprintf("d.c%05d", i)), Access: gateway.AccessReadWrite, Type: gateway.Type{Kind: gateway.Float64},
-		})
+		m.Attributes = append(m.Attributes, gateway.Descriptor{Path: gateway.Path(fmt.Sprintf("d.c%05d", i)), Traits: &gateway.Traits{Access: gateway.AccessReadWrite, Type: gateway.Type{Kind: gateway.Float64}}})
 		m.Polls[0].Indices = append(m.Polls[0].Indices, i)
 	}
 	return m

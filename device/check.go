@@ -60,6 +60,10 @@ func (m *mistakes) checkPath(device string, path gateway.Path) {
 }
 
 func (m *mistakes) checkDescriptor(d *gateway.Descriptor) {
+	if d.Traits == nil {
+		m.add("it has no traits")
+		return
+	}
 	switch d.Access {
 	case gateway.AccessRead, gateway.AccessWrite, gateway.AccessReadWrite:
 		if d.Argument != nil || d.Result != nil {
@@ -239,7 +243,7 @@ func (m *mistakes) checkPoll(p *Poll, attributes []gateway.Descriptor) {
 		switch {
 		case index < 0 || index >= len(attributes):
 			m.add("there is no attribute %d", index)
-		case attributes[index].IsCommand():
+		case attributes[index].Traits != nil && attributes[index].IsCommand():
 			m.add("the command %s cannot be polled", attributes[index].Path)
 		}
 	}

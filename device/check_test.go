@@ -18,32 +18,45 @@ func TestNewReportsEveryMistake(t *testing.T) {
 	m := device.Model{
 		ReplyTimeout: -1,
 		Attributes: []gateway.Descriptor{
-			{Path: "oven.a", Access: r, Type: number},
-			{Path: "oven.a", Access: r, Type: number},
-			{Path: "other.b", Access: r, Type: number},
-			{Path: "oven.c d", Access: r, Type: number},
-			{Path: "oven.access", Type: number},
-			{Path: "oven.kind", Access: r},
-			{Path: "oven.shape", Access: r, Type: gateway.Type{Kind: gateway.Float64, Shape: []int{3, 0}}},
-			{Path: "oven.huge", Access: r, Type: gateway.Type{Kind: gateway.Float64, Shape: []int{math.MaxInt, 4}}},
-			{Path: "oven.labels", Access: r, Type: gateway.Type{
-				Kind: gateway.Enum, States: []gateway.State{{Label: "On"}, {Label: "On"}, {Label: "", Raw: "0"}},
-			}},
-			{Path: "oven.states", Access: r, Type: gateway.Type{Kind: gateway.Enum}},
-			{Path: "oven.levels", Access: r, Type: number, Alarm: gateway.AlarmLevels{High: level(5), HiHi: level(4)}},
-			{Path: "oven.control", Access: rw, Type: gateway.Type{
-				Kind: gateway.Int16, Control: gateway.Range{Low: gateway.At(2), High: gateway.At(1)},
-			}},
-			{Path: "oven.nan", Access: r, Type: number, Display: gateway.Range{Low: gateway.At(math.NaN())}},
-			{Path: "oven.band", Access: r, Type: number, Deadband: -1},
-			{Path: "oven.textband", Access: r, Type: gateway.Type{Kind: gateway.String}, LogDeadband: 1},
-			{Path: "oven.w", Access: gateway.AccessWrite, Type: number, Alarm: gateway.AlarmLevels{High: level(5)}},
-			{Path: "oven.run", Access: gateway.AccessExecute, Type: number, Argument: &gateway.Type{}},
-			{Path: "oven.argument", Access: r, Type: number, Argument: &number},
+			{Path: "oven.a", Traits: &gateway.Traits{Access: r, Type: number}},
+			{Path: "oven.a", Traits: &gateway.Traits{Access: r, Type: number}},
+			{Path: "other.b", Traits: &gateway.Traits{Access: r, Type: number}},
+			{Path: "oven.c d", Traits: &gateway.Traits{Access: r, Type: number}},
+			{Path: "oven.access", Traits: &gateway.Traits{Type: number}},
+			{Path: "oven.kind", Traits: &gateway.Traits{Access: r}},
+			{Path: "oven.shape", Traits: &gateway.Traits{Access: r, Type: gateway.Type{Kind: gateway.Float64, Shape: []int{3, 0}}}},
+			{Path: "oven.huge", Traits: &gateway.Traits{Access: r, Type: gateway.Type{Kind: gateway.Float64, Shape: []int{math.MaxInt, 4}}}},
+			{
+				Path: "oven.labels",
+				Traits: &gateway.Traits{
+					Access: r,
+					Type: gateway.Type{
+						Kind: gateway.Enum, States: []gateway.State{{Label: "On"}, {Label: "On"}, {Label: "", Raw: "0"}},
+					},
+				},
+			},
+			{Path: "oven.states", Traits: &gateway.Traits{Access: r, Type: gateway.Type{Kind: gateway.Enum}}},
+			{Path: "oven.levels", Traits: &gateway.Traits{Access: r, Type: number, Alarm: gateway.AlarmLevels{High: level(5), HiHi: level(4)}}},
+			{
+				Path: "oven.control",
+				Traits: &gateway.Traits{
+					Access: rw,
+					Type: gateway.Type{
+						Kind: gateway.Int16, Control: gateway.Range{Low: gateway.At(2), High: gateway.At(1)},
+					},
+				},
+			},
+			{Path: "oven.nan", Traits: &gateway.Traits{Access: r, Type: number, Display: gateway.Range{Low: gateway.At(math.NaN())}}},
+			{Path: "oven.band", Traits: &gateway.Traits{Access: r, Type: number, Deadband: -1}},
+			{Path: "oven.textband", Traits: &gateway.Traits{Access: r, Type: gateway.Type{Kind: gateway.String}, LogDeadband: 1}},
+			{Path: "oven.w", Traits: &gateway.Traits{Access: gateway.AccessWrite, Type: number, Alarm: gateway.AlarmLevels{High: level(5)}}},
+			{Path: "oven.run", Traits: &gateway.Traits{Access: gateway.AccessExecute, Type: number, Argument: &gateway.Type{}}},
+			{Path: "oven.argument", Traits: &gateway.Traits{Access: r, Type: number, Argument: &number}},
+			{Path: "oven.nothing"},
 		},
 		Polls: []device.Poll{
 			{Period: 0, Indices: []int{0}},
-			{Period: time.Second, Indices: []int{99, 16}},
+			{Period: time.Second, Indices: []int{99, 16, 18}},
 			{Period: time.Second},
 		},
 	}
@@ -53,7 +66,7 @@ func TestNewReportsEveryMistake(t *testing.T) {
 	}
 	for _, want := range []string{
 		"oven.a: there are two", "other.b: it does not belong", "oven.c d: name", "oven.access: access 0", "oven.kind: it has no kind",
-		"oven.shape: the shape", "oven.huge: the shape", "oven.labels: states 0 and 1 have the same label", "oven.labels: state 2 has no label",
+		"oven.nothing: it has no traits", "oven.shape: the shape", "oven.huge: the shape", "oven.labels: states 0 and 1 have the same label", "oven.labels: state 2 has no label",
 		`oven.labels: states 0 and 2 are the same "0"`, "oven.states: an enum needs states", "oven.levels: the alarm levels are in the wrong order",
 		"oven.control: the control limits", "oven.nan: the display limits", "oven.band: the dead-bands", "oven.textband: dead-bands need",
 		"oven.w: alarm levels need", "oven.run: a command's own type", "oven.run: argument: it has no kind", "oven.argument: only a command",
@@ -63,8 +76,8 @@ func TestNewReportsEveryMistake(t *testing.T) {
 			t.Errorf("%q is missing", want)
 		}
 	}
-	if n := strings.Count(err.Error(), "\n") + 1; n != 25 {
-		t.Errorf("%d mistakes, want 25:\n%v", n, err)
+	if n := strings.Count(err.Error(), "\n") + 1; n != 26 {
+		t.Errorf("%d mistakes, want 26:\n%v", n, err)
 	}
 	if _, err := device.New("no.dots", &devicetest.Script{}, devicetest.NewBus(), device.Options{}); err == nil {
 		t.Error("a device's name with a dot was taken")

@@ -58,7 +58,7 @@ type Driver interface {
 // A Model is what a device has.
 type Model struct {
 	Info       gateway.DeviceInfo
-	Attributes []gateway.Descriptor // commands too; New sets the revisions, nobody changes them afterwards
+	Attributes []gateway.Descriptor // commands too; New sets the revisions and shares equal traits, nobody changes them afterwards
 	Polls      []Poll
 	// ReplyTimeout is the longest that an exchange waits for its reply; it
 	// enters the freshness limit.

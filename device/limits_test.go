@@ -70,8 +70,12 @@ func TestAlarmLevels(t *testing.T) {
 // As in EPICS a level that a worse alarm of the device hides is not remembered.
 func TestHiddenLevelHasNoHysteresis(t *testing.T) {
 	d := &gateway.Descriptor{
-		Path: "d.x", Access: gateway.AccessRead, Type: gateway.Type{Kind: gateway.Float64},
-		Alarm: gateway.AlarmLevels{High: gateway.Level{Limit: gateway.At(10), Severity: gateway.Minor}, Hysteresis: 5},
+		Path: "d.x",
+		Traits: &gateway.Traits{
+			Access: gateway.AccessRead,
+			Type:   gateway.Type{Kind: gateway.Float64},
+			Alarm:  gateway.AlarmLevels{High: gateway.Level{Limit: gateway.At(10), Severity: gateway.Minor}, Hysteresis: 5},
+		},
 	}
 	a := newAttribute(d, time.Now())
 	steps := []struct {

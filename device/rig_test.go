@@ -28,18 +28,17 @@ func model() device.Model {
 	number := gateway.Type{Kind: gateway.Float64}
 	return device.Model{
 		Attributes: []gateway.Descriptor{
-			temperature: {Path: "oven.temperature", Access: gateway.AccessRead, Type: number},
-			ramp: {Path: "oven.ramp", Access: gateway.AccessReadWrite, Type: gateway.Type{
+			temperature: {Path: "oven.temperature", Traits: &gateway.Traits{Access: gateway.AccessRead, Type: number}},
+			ramp: {Path: "oven.ramp", Traits: &gateway.Traits{Access: gateway.AccessReadWrite, Type: gateway.Type{
 				Kind: gateway.Float64, Control: gateway.Range{Low: gateway.At(0), High: gateway.At(100)},
-			}},
-			heater: {Path: "oven.heater", Access: gateway.AccessReadWrite, Type: gateway.Type{
+			}}},
+			heater: {Path: "oven.heater", Traits: &gateway.Traits{Access: gateway.AccessReadWrite, Type: gateway.Type{
 				Kind: gateway.Enum, States: []gateway.State{{Label: "Off"}, {Label: "On", Severity: gateway.Minor}},
+			}}},
+			level: {Path: "oven.level", Traits: &gateway.Traits{Access: gateway.AccessWrite, Type: number}},
+			cancelAll: {Path: "oven.cancel_all", Traits: &gateway.Traits{
+				Access: gateway.AccessExecute, Type: gateway.Type{Kind: gateway.Bool}, Argument: &gateway.Type{Kind: gateway.Int32},
 			}},
-			level: {Path: "oven.level", Access: gateway.AccessWrite, Type: number},
-			cancelAll: {
-				Path: "oven.cancel_all", Access: gateway.AccessExecute, Type: gateway.Type{Kind: gateway.Bool},
-				Argument: &gateway.Type{Kind: gateway.Int32},
-			},
 		},
 		Polls:        []device.Poll{{Period: time.Second, Indices: []int{temperature, ramp}}},
 		ReplyTimeout: 500 * time.Millisecond,

@@ -50,7 +50,7 @@ func (f *follower) fault(status gateway.Status) *gateway.Sample {
 const bothMasks = gateway.MaskValue | gateway.MaskLog
 
 func TestCA37DeadbandsFromLastSent(t *testing.T) {
-	f := follow(gateway.Descriptor{Type: gateway.Type{Kind: gateway.Float64}, Deadband: 0.5, LogDeadband: 2})
+	f := follow(gateway.Descriptor{Traits: &gateway.Traits{Type: gateway.Type{Kind: gateway.Float64}, Deadband: 0.5, LogDeadband: 2}})
 	steps := []struct {
 		v    float64
 		mask gateway.Mask
@@ -80,7 +80,7 @@ func TestCA37DeadbandsFromLastSent(t *testing.T) {
 }
 
 func TestCA36AlarmOnlyChanges(t *testing.T) {
-	f := follow(gateway.Descriptor{Type: gateway.Type{Kind: gateway.Int32}})
+	f := follow(gateway.Descriptor{Traits: &gateway.Traits{Type: gateway.Type{Kind: gateway.Int32}}})
 	good := f.value(gateway.Of(int32(5)))
 	lost := f.fault(gateway.StatusTimeout)
 	if lost.Mask != gateway.MaskAlarm || lost.Seq != good.Seq+1 || lost.Value.Int() != 5 ||
@@ -102,7 +102,7 @@ func TestCA36AlarmOnlyChanges(t *testing.T) {
 
 func TestUnchangedAndAlways(t *testing.T) {
 	for _, always := range []bool{false, true} {
-		f := follow(gateway.Descriptor{Type: gateway.Type{Kind: gateway.String}, Always: always})
+		f := follow(gateway.Descriptor{Traits: &gateway.Traits{Type: gateway.Type{Kind: gateway.String}, Always: always}})
 		f.value(gateway.Of("a"))
 		s := f.value(gateway.Of("a"))
 		wantSeq, wantMask := uint64(firstSeq), gateway.Mask(0)
@@ -120,7 +120,7 @@ func TestUnchangedAndAlways(t *testing.T) {
 }
 
 func TestTimesRiseStrictly(t *testing.T) {
-	f := follow(gateway.Descriptor{Type: gateway.Type{Kind: gateway.Bool}})
+	f := follow(gateway.Descriptor{Traits: &gateway.Traits{Type: gateway.Type{Kind: gateway.Bool}}})
 	first := f.value(gateway.Of(true))
 	f.now = noon.Add(-time.Hour) // the clock was set back
 	if s := f.value(gateway.Of(false)); s.Time != first.Time.Add(1) {
@@ -152,7 +152,7 @@ func TestBadValuesBecomeFaults(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			f := follow(gateway.Descriptor{Type: test.t})
+			f := follow(gateway.Descriptor{Traits: &gateway.Traits{Type: test.t}})
 			first := f.value(test.good)
 			s := f.value(test.bad)
 			if s.Alarm.Severity != test.severity || s.Alarm.Status != test.status {
@@ -178,7 +178,7 @@ func TestBadValuesBecomeFaults(t *testing.T) {
 
 // A device that keeps saying NaN is not changing.
 func TestNaNIsNoChange(t *testing.T) {
-	f := follow(gateway.Descriptor{Type: gateway.Type{Kind: gateway.Float32}})
+	f := follow(gateway.Descriptor{Traits: &gateway.Traits{Type: gateway.Type{Kind: gateway.Float32}}})
 	f.value(gateway.Of(float32(math.NaN())))
 	if s := f.value(gateway.Of(float32(math.NaN()))); s.Mask != 0 || s.Seq != firstSeq {
 		t.Errorf("%+v", s)
@@ -187,7 +187,7 @@ func TestNaNIsNoChange(t *testing.T) {
 
 // 64-bit integers that are the same as float64 are still different.
 func TestLargeIntegersChange(t *testing.T) {
-	f := follow(gateway.Descriptor{Type: gateway.Type{Kind: gateway.Int64}})
+	f := follow(gateway.Descriptor{Traits: &gateway.Traits{Type: gateway.Type{Kind: gateway.Int64}}})
 	f.value(gateway.Of(int64(1<<53 + 1)))
 	if s := f.value(gateway.Of(int64(1 << 53))); s.Mask != bothMasks {
 		t.Errorf("mask %d", s.Mask)
@@ -196,7 +196,7 @@ func TestLargeIntegersChange(t *testing.T) {
 
 // Whoever puts a value reads what became of it, whatever the dead-band.
 func TestReadBackPassesDeadbands(t *testing.T) {
-	f := follow(gateway.Descriptor{Type: gateway.Type{Kind: gateway.Float64}, Deadband: 10})
+	f := follow(gateway.Descriptor{Traits: &gateway.Traits{Type: gateway.Type{Kind: gateway.Float64}, Deadband: 10}})
 	f.value(gateway.Of(1.0))
 	next := new(gateway.Sample)
 	f.read(&Reading{Role: gateway.Readback, Value: gateway.Of(2.0), Time: noon.Add(time.Minute)}, noon, true, next)
@@ -206,7 +206,7 @@ func TestReadBackPassesDeadbands(t *testing.T) {
 }
 
 func TestSetpointOfTheDevice(t *testing.T) {
-	f := follow(gateway.Descriptor{Type: gateway.Type{Kind: gateway.Float64}, Deadband: 10})
+	f := follow(gateway.Descriptor{Traits: &gateway.Traits{Type: gateway.Type{Kind: gateway.Float64}, Deadband: 10}})
 	local := func(v float64) *gateway.Sample { return f.feed(Reading{Role: gateway.Setpoint, Value: gateway.Of(v)}) }
 	if s := local(1); s == nil || s.Alarm != (gateway.Alarm{}) || s.Seq != firstSeq {
 		t.Fatalf("first: %+v", s)
@@ -233,7 +233,7 @@ func TestSetpointOfTheDevice(t *testing.T) {
 }
 
 func TestNewOwnerNumbersOn(t *testing.T) {
-	f := follow(gateway.Descriptor{Type: gateway.Type{Kind: gateway.Bool}})
+	f := follow(gateway.Descriptor{Traits: &gateway.Traits{Type: gateway.Type{Kind: gateway.Bool}}})
 	f.value(gateway.Of(true))
 	f.startFrom(firstSeq) // the clock did not move on
 	if f.readback.Seq != firstSeq+1 {

@@ -139,6 +139,7 @@ func New(name string, d Driver, bus Bus, opts Options) (*Supervisor, error) {
 	}
 	opts.Log = opts.Log.With().Str("component", "device").Str("device", name).Logger()
 
+	shareTraits(model.Attributes)
 	now := opts.Now()
 	s := &Supervisor{
 		name: name, driver: d, bus: bus, opts: opts, model: model,

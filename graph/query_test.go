@@ -160,7 +160,7 @@ func TestLargeValuesEndAPageEarly(t *testing.T) {
 	w := newWorld(t)
 	d := make([]*gateway.Descriptor, 8)
 	for i := range d {
-		d[i] = &gateway.Descriptor{Path: gateway.Path(fmt.Sprintf("cam.i%d", i)), Access: gateway.AccessRead, Type: gateway.Type{Kind: gateway.Float64, Shape: []int{50000}}}
+		d[i] = &gateway.Descriptor{Path: gateway.Path(fmt.Sprintf("cam.i%d", i)), Traits: &gateway.Traits{Access: gateway.AccessRead, Type: gateway.Type{Kind: gateway.Float64, Shape: []int{50000}}}}
 	}
 	cam := hubtest.NewDevice(w.Bus, "cam", d...)
 	for _, x := range d {

@@ -154,7 +154,7 @@ func TestCA39EqualDescriptorsAreNoNews(t *testing.T) {
 			d.Alarm.HiHi = gateway.Level{Limit: gateway.At(hihi), Severity: gateway.Major}
 			d.Units = units
 			d.Annotations = map[string]string{"ca.name": "Actual"}
-			mode := &gateway.Descriptor{Path: "oven.mode", Access: readOnly, Type: gateway.Type{Kind: gateway.Enum}}
+			mode := &gateway.Descriptor{Path: "oven.mode", Traits: &gateway.Traits{Access: readOnly, Type: gateway.Type{Kind: gateway.Enum}}}
 			for _, l := range labels {
 				mode.States = append(mode.States, gateway.State{Label: l})
 			}
@@ -183,7 +183,7 @@ func TestNewKindReplacesTheValue(t *testing.T) {
 	inWorld(t, hub.Options{}, func(w *world, oven *hubtest.Device) {
 		oven.Set("oven.actual", gateway.Of(1.0))
 		synctest.Wait()
-		text := &gateway.Descriptor{Path: "oven.actual", Access: readWrite, Type: gateway.Type{Kind: gateway.String}}
+		text := &gateway.Descriptor{Path: "oven.actual", Traits: &gateway.Traits{Access: readWrite, Type: gateway.Type{Kind: gateway.String}}}
 		owner := oven.Owner()
 		w.bus.Post(&gateway.Announcement{
 			Owner: owner, Revision: 2, Pieces: 1, State: gateway.DeviceState{Connected: true},

@@ -44,7 +44,7 @@ func TestSlowReaderGetsTheNewestOfEach(t *testing.T) {
 func TestQueueIsBoundedInBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, hub.Options{})
-		wave := &gateway.Descriptor{Path: "scope.wave", Access: readOnly, Type: gateway.Type{Kind: gateway.Float64, Shape: []int{1000}}}
+		wave := &gateway.Descriptor{Path: "scope.wave", Traits: &gateway.Traits{Access: readOnly, Type: gateway.Type{Kind: gateway.Float64, Shape: []int{1000}}}}
 		scope := hubtest.NewDevice(w.bus, "scope", wave, hubtest.Float("scope.gain", readOnly))
 		s, _ := w.watch(gateway.StreamOptions{MaxBytes: 30000}, all())
 		take(s)

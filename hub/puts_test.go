@@ -48,9 +48,15 @@ func TestPutsAreRefusedSynchronously(t *testing.T) {
 	inWorld(t, hub.Options{}, func(w *world, oven *hubtest.Device) {
 		limited := hubtest.Float("oven.limited", readWrite)
 		limited.Control = gateway.Range{Low: gateway.At(0), High: gateway.At(10)}
-		mode := &gateway.Descriptor{Path: "oven.mode", Access: readWrite, Type: gateway.Type{
-			Kind: gateway.Enum, States: []gateway.State{{Label: "Off"}, {Label: "On"}},
-		}}
+		mode := &gateway.Descriptor{
+			Path: "oven.mode",
+			Traits: &gateway.Traits{
+				Access: readWrite,
+				Type: gateway.Type{
+					Kind: gateway.Enum, States: []gateway.State{{Label: "Off"}, {Label: "On"}},
+				},
+			},
+		}
 		move := hubtest.Command("oven.move")
 		move.Argument = &gateway.Type{Kind: gateway.Int32}
 		oven.Redescribe(append(ovenDescriptors(), limited, mode, move)...)

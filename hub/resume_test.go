@@ -68,7 +68,7 @@ func TestResumeThatCannotBeSaysSo(t *testing.T) {
 func TestReplayIsBoundedInBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, hub.Options{ReplayBytes: 100000})
-		wave := &gateway.Descriptor{Path: "scope.wave", Access: readOnly, Type: gateway.Type{Kind: gateway.Float64, Shape: []int{1000}}}
+		wave := &gateway.Descriptor{Path: "scope.wave", Traits: &gateway.Traits{Access: readOnly, Type: gateway.Type{Kind: gateway.Float64, Shape: []int{1000}}}}
 		scope := hubtest.NewDevice(w.bus, "scope", wave)
 		s, _ := w.watch(gateway.StreamOptions{}, all())
 		cursor := take(s)[1].Cursor

@@ -3,6 +3,7 @@ package proto
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -68,6 +69,7 @@ func (d *Decoder) Announcement(b []byte) (*gateway.Announcement, error) {
 		return nil, fmt.Errorf("decoding an announcement: %d attributes are more than %d", n, MaxAttributes)
 	}
 	a.Attributes = make([]gateway.Announced, 0, n)
+	known := knownTraits{}
 	for key := r.next(); key != 0; key = r.next() {
 		switch key {
 		case 1<<3 | lenType:
@@ -86,7 +88,7 @@ func (d *Decoder) Announcement(b []byte) (*gateway.Announcement, error) {
 			a.Offset = r.index()
 		case 8<<3 | lenType:
 			var attribute gateway.Announced
-			if err := d.announced(r.bytes(), &attribute); err != nil {
+			if err := d.announced(r.bytes(), &attribute, known); err != nil {
 				r.fail(fmt.Errorf("attribute %d: %w", len(a.Attributes), err))
 				break
 			}
@@ -122,15 +124,13 @@ func checkAnnouncement(a *gateway.Announcement) error {
 
 var errNoDescriptor = errors.New("there is no descriptor")
 
-func (d *Decoder) announced(b []byte, a *gateway.Announced) error {
+func (d *Decoder) announced(b []byte, a *gateway.Announced, known knownTraits) error {
+	var descriptor []byte
 	r := reader{b: b}
 	for key := r.next(); key != 0; key = r.next() {
 		switch key {
 		case 1<<3 | lenType:
-			if a.Descriptor == nil {
-				a.Descriptor = new(gateway.Descriptor)
-			}
-			r.fail(d.descriptor(r.bytes(), a.Descriptor))
+			descriptor = join(descriptor, r.bytes())
 		case 2<<3 | lenType:
 			d.newSample(&r, &a.Readback)
 		case 3<<3 | lenType:
@@ -142,13 +142,25 @@ func (d *Decoder) announced(b []byte, a *gateway.Announced) error {
 	switch {
 	case r.err != nil:
 		return r.err
-	case a.Descriptor == nil:
+	case descriptor == nil:
 		return errNoDescriptor
+	}
+	var err error
+	if a.Descriptor, err = d.descriptor(descriptor, known); err != nil {
+		return err
 	}
 	if err := checkRole(a.Descriptor, gateway.Readback, a.Readback); err != nil {
 		return err
 	}
 	return checkRole(a.Descriptor, gateway.Setpoint, a.Setpoint)
+}
+
+// join merges a message that comes again, as protobuf asks.
+func join(before, b []byte) []byte {
+	if before == nil {
+		return b
+	}
+	return slices.Concat(before, b)
 }
 
 func checkRole(d *gateway.Descriptor, role gateway.Role, s *gateway.Sample) error {

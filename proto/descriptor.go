@@ -1,6 +1,7 @@
 package proto
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,20 +29,57 @@ func (w *writer) descriptor(num uint64, d *gateway.Descriptor) {
 	w.end(m)
 }
 
-func (d *Decoder) descriptor(b []byte, to *gateway.Descriptor) error {
+// knownTraits are the traits of one message by the bytes that they came as, so
+// that what many attributes have in common is decoded and kept once.
+type knownTraits map[string]*gateway.Traits
+
+func (d *Decoder) descriptor(b []byte, known knownTraits) (*gateway.Descriptor, error) {
+	to := new(gateway.Descriptor)
 	r := reader{b: b}
-	for key := r.next(); key != 0; key = r.next() {
-		switch key {
+	d.common = d.common[:0]
+	for r.more() {
+		start := r.at
+		switch key := r.next(); key {
 		case 1<<3 | lenType:
 			to.Path = gateway.Path(r.text())
 		case 2<<3 | varintType:
 			to.Revision = r.varint()
+		case 5<<3 | lenType:
+			to.Description = r.text()
+		case 12<<3 | lenType:
+			to.Annotations = d.annotation(&r, to.Annotations)
+		default:
+			r.skip(key)
+			d.common = append(d.common, b[start:r.at]...)
+		}
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	if _, err := gateway.ParsePath(string(to.Path)); err != nil {
+		return nil, err
+	}
+	if to.Traits = known[string(d.common)]; to.Traits != nil {
+		return to, nil
+	}
+	var err error
+	if to.Traits, err = d.traits(d.common); err != nil {
+		return nil, fmt.Errorf("%s: %w", to.Path, err)
+	}
+	known[string(d.common)] = to.Traits
+	return to, nil
+}
+
+// traits reads the fields of a descriptor that are not its own alone.
+func (d *Decoder) traits(b []byte) (*gateway.Traits, error) {
+	to := new(gateway.Traits)
+	r := reader{b: b}
+	for key := r.next(); key != 0; key = r.next() {
+		switch key {
 		case 3<<3 | varintType:
 			to.Access = gateway.Access(max(r.enum(int32(gateway.AccessExecute)), 0))
 		case 4<<3 | lenType:
 			r.fail(d.typ(r.bytes(), &to.Type))
-		case 5<<3 | lenType:
-			to.Description = r.text()
 		case 6<<3 | lenType:
 			r.fail(limits(r.bytes(), &to.Display))
 		case 7<<3 | lenType:
@@ -54,8 +92,6 @@ func (d *Decoder) descriptor(b []byte, to *gateway.Descriptor) error {
 			to.Always = r.bool()
 		case 11<<3 | varintType:
 			to.Poll = time.Duration(r.varint())
-		case 12<<3 | lenType:
-			to.Annotations = d.annotation(&r, to.Annotations)
 		case 13<<3 | lenType:
 			d.newType(&r, &to.Argument)
 		case 14<<3 | lenType:
@@ -65,9 +101,9 @@ func (d *Decoder) descriptor(b []byte, to *gateway.Descriptor) error {
 		}
 	}
 	if r.err == nil {
-		r.err = checkDescriptor(to)
+		r.err = checkTraits(to)
 	}
-	return r.err
+	return to, r.err
 }
 
 // newType reads into t, or into a new type if t is nil.
@@ -78,20 +114,14 @@ func (d *Decoder) newType(r *reader, t **gateway.Type) {
 	r.fail(d.typ(r.bytes(), *t))
 }
 
-func checkDescriptor(d *gateway.Descriptor) error {
-	if _, err := gateway.ParsePath(string(d.Path)); err != nil {
-		return err
+func checkTraits(t *gateway.Traits) error {
+	if t.Access.String() == "" {
+		return errors.New("nothing can be done with it")
 	}
-	if d.Access.String() == "" {
-		return fmt.Errorf("%s: nothing can be done with it", d.Path)
+	if t.Poll < 0 {
+		return fmt.Errorf("poll period %v is negative", t.Poll)
 	}
-	if err := checkType(&d.Type); err != nil {
-		return fmt.Errorf("%s: %w", d.Path, err)
-	}
-	if d.Poll < 0 {
-		return fmt.Errorf("%s: poll period %v is negative", d.Path, d.Poll)
-	}
-	return nil
+	return checkType(&t.Type)
 }
 
 // annotations writes a map in the order of its keys, so that equal maps give equal bytes.

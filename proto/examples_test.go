@@ -66,24 +66,29 @@ func updates() []*gateway.Update {
 }
 
 func descriptor(path gateway.Path, access gateway.Access, kind gateway.Kind) *gateway.Descriptor {
-	return &gateway.Descriptor{Path: path, Access: access, Type: gateway.Type{Kind: kind}}
+	return &gateway.Descriptor{Path: path, Traits: &gateway.Traits{Access: access, Type: gateway.Type{Kind: kind}}}
 }
 
 func fullDescriptor() *gateway.Descriptor {
 	return &gateway.Descriptor{
-		Path: "oven.r1.start", Revision: 4, Access: gateway.AccessReadWrite,
-		Type: gateway.Type{
-			Kind: gateway.Float64, Shape: []int{3, 200}, MaxLength: 99, Units: "K", Precision: 0, PrecisionSet: true,
-			Control: gateway.Range{Low: gateway.At(0), High: gateway.At(300)},
-			States:  []gateway.State{{Label: "Off", Severity: gateway.Minor}, {Label: "On", Raw: "17"}},
+		Path: "oven.r1.start", Revision: 4, Description: "start of the ramp", Annotations: map[string]string{"ca.name": "OVEN:R1:Start", "b": "", "": "a"},
+		Traits: &gateway.Traits{
+			Access: gateway.AccessReadWrite,
+			Type: gateway.Type{
+				Kind: gateway.Float64, Shape: []int{3, 200}, MaxLength: 99, Units: "K", Precision: 0, PrecisionSet: true,
+				Control: gateway.Range{Low: gateway.At(0), High: gateway.At(300)},
+				States:  []gateway.State{{Label: "Off", Severity: gateway.Minor}, {Label: "On", Raw: "17"}},
+			},
+			Display: gateway.Range{High: gateway.At(-1)},
+			Alarm: gateway.AlarmLevels{
+				LoLo: gateway.Level{Limit: gateway.At(0), Severity: gateway.Major}, Low: gateway.Level{Severity: gateway.Minor},
+				High: gateway.Level{Limit: gateway.At(2)}, HiHi: gateway.Level{Limit: gateway.At(3), Severity: gateway.Major}, Hysteresis: 0.5,
+			},
+			Deadband:    0.1,
+			LogDeadband: -1,
+			Always:      true,
+			Poll:        200 * time.Millisecond,
 		},
-		Description: "start of the ramp", Display: gateway.Range{High: gateway.At(-1)},
-		Alarm: gateway.AlarmLevels{
-			LoLo: gateway.Level{Limit: gateway.At(0), Severity: gateway.Major}, Low: gateway.Level{Severity: gateway.Minor},
-			High: gateway.Level{Limit: gateway.At(2)}, HiHi: gateway.Level{Limit: gateway.At(3), Severity: gateway.Major}, Hysteresis: 0.5,
-		},
-		Deadband: 0.1, LogDeadband: -1, Always: true, Poll: 200 * time.Millisecond,
-		Annotations: map[string]string{"ca.name": "OVEN:R1:Start", "b": "", "": "a"},
 	}
 }
 

@@ -39,8 +39,12 @@ func TestBytesOfAnotherImplementation(t *testing.T) {
 		State: gateway.DeviceState{Owner: o, Revision: 1, Connected: true, Since: time.Unix(0, 1).UTC(), Stale: []uint32{0, 300}},
 		Attributes: []gateway.Announced{{
 			Descriptor: &gateway.Descriptor{
-				Path: "oven.mode", Access: gateway.AccessReadWrite, Type: enum, Poll: 200 * time.Millisecond,
-				Annotations: map[string]string{"ca.name": "OVEN:Mode"},
+				Path: "oven.mode", Annotations: map[string]string{"ca.name": "OVEN:Mode"},
+				Traits: &gateway.Traits{
+					Access: gateway.AccessReadWrite,
+					Type:   enum,
+					Poll:   200 * time.Millisecond,
+				},
 			},
 			Readback: &gateway.Sample{Value: gateway.EnumOf(0), Seq: 9}, Setpoint: &gateway.Sample{},
 		}},

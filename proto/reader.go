@@ -187,7 +187,8 @@ func (r *reader) count(key uint64) int {
 // devices, so that they are allocated once. The zero Decoder is ready for use;
 // it is not for two goroutines at a time.
 type Decoder struct {
-	texts map[string]string
+	texts  map[string]string
+	common []byte // scratch space
 }
 
 const (

@@ -60,10 +60,7 @@ func TestPagesAreBoundedInBytes(t *testing.T) {
 	const n, length = 40, 20000
 	var waves []*gateway.Descriptor
 	for i := range n {
-		waves = append(waves, &gateway.Descriptor{
-			Path: gateway.Path(fmt.Sprintf("large.w%02d", i)), Access: gateway.AccessRead,
-			Type: gateway.Type{Kind: gateway.Float64, Shape: []int{length}},
-		})
+		waves = append(waves, &gateway.Descriptor{Path: gateway.Path(fmt.Sprintf("large.w%02d", i)), Traits: &gateway.Traits{Access: gateway.AccessRead, Type: gateway.Type{Kind: gateway.Float64, Shape: []int{length}}}})
 	}
 	d := hubtest.NewDevice(s.Line, "large", waves...)
 	var names []string

@@ -19,7 +19,7 @@ func waveEvent(first float64) *gateway.Event {
 	elements := make([]float64, waveLength)
 	elements[0] = first
 	s := &gateway.Sample{Value: gateway.ArrayOf(elements), Seq: 1, Mask: gateway.MaskValue}
-	d := &gateway.Descriptor{Path: "rig.wave", Access: gateway.AccessRead, Type: gateway.Type{Kind: gateway.Float64, Shape: []int{waveLength}}}
+	d := &gateway.Descriptor{Path: "rig.wave", Traits: &gateway.Traits{Access: gateway.AccessRead, Type: gateway.Type{Kind: gateway.Float64, Shape: []int{waveLength}}}}
 	return &gateway.Event{
 		Type: gateway.EventSample, Watch: 1, Role: gateway.Readback, Mask: s.Mask,
 		Attribute: &gateway.Attribute{Descriptor: d, Readback: s},
@@ -31,7 +31,7 @@ func benchEvents(n int) []gateway.Event {
 	events := make([]gateway.Event, n)
 	now := time.Now()
 	for i := range events {
-		d := &gateway.Descriptor{Path: gateway.Path(fmt.Sprintf("TEST.CALC%05d", i)), Access: gateway.AccessRead, Type: gateway.Type{Kind: gateway.Float64}}
+		d := &gateway.Descriptor{Path: gateway.Path(fmt.Sprintf("TEST.CALC%05d", i)), Traits: &gateway.Traits{Access: gateway.AccessRead, Type: gateway.Type{Kind: gateway.Float64}}}
 		s := &gateway.Sample{
 			Value: gateway.Of(float64(i)), Time: now, LastGood: now, Seq: uint64(now.UnixMicro()),
 			Alarm: gateway.Alarm{Severity: gateway.Minor, Status: gateway.StatusHigh}, Mask: gateway.MaskValue,

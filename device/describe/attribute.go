@@ -64,14 +64,16 @@ const (
 // wrong to the place at. After a report the descriptor is of no use.
 func (a *Attribute) Build(path string, poll time.Duration, at Place) gateway.Descriptor {
 	d := gateway.Descriptor{
-		Access:      a.access(at),
-		Type:        a.Type.Build(at),
 		Description: a.Description,
-		Display:     a.Display.build(at.In("display")),
-		Alarm:       a.Alarm.build(at.In("alarm")),
-		Deadband:    a.Deadband,
-		LogDeadband: a.LogDeadband,
-		Poll:        poll,
+		Traits: &gateway.Traits{
+			Access:      a.access(at),
+			Type:        a.Type.Build(at),
+			Display:     a.Display.build(at.In("display")),
+			Alarm:       a.Alarm.build(at.In("alarm")),
+			Deadband:    a.Deadband,
+			LogDeadband: a.LogDeadband,
+			Poll:        poll,
+		},
 	}
 	p, err := gateway.ParsePath(path)
 	if err != nil {

@@ -141,8 +141,8 @@ const replyTimeout = 50 * time.Millisecond
 func (d *lineDriver) Model() device.Model {
 	return device.Model{
 		Attributes: []gateway.Descriptor{
-			{Path: "bath.target", Access: gateway.AccessReadWrite, Type: gateway.Type{Kind: gateway.Float64}},
-			{Path: "bath.door", Access: gateway.AccessRead, Type: gateway.Type{Kind: gateway.Bool}},
+			{Path: "bath.target", Traits: &gateway.Traits{Access: gateway.AccessReadWrite, Type: gateway.Type{Kind: gateway.Float64}}},
+			{Path: "bath.door", Traits: &gateway.Traits{Access: gateway.AccessRead, Type: gateway.Type{Kind: gateway.Bool}}},
 		},
 		Polls:        []device.Poll{{Period: 10 * time.Millisecond, Indices: []int{0}}},
 		ReplyTimeout: replyTimeout,

@@ -43,7 +43,7 @@ func (k *compiler) toggle(a *Attribute, d *gateway.Descriptor, it *item, at desc
 // command compiles a command.
 func (k *compiler) command(e *entry[Command]) {
 	x, at := &e.what, e.at
-	d := gateway.Descriptor{Access: gateway.AccessExecute, Type: gateway.Type{Kind: gateway.Bool}, Description: x.Description}
+	d := gateway.Descriptor{Description: x.Description, Traits: &gateway.Traits{Access: gateway.AccessExecute, Type: gateway.Type{Kind: gateway.Bool}}}
 	path, err := gateway.ParsePath(k.device + "." + e.name)
 	if err != nil {
 		at.Errorf("%v", err)

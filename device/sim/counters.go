@@ -75,7 +75,13 @@ func NewCounters(name string, c CountersConfig, now func() time.Time) (*Counters
 			return nil, fmt.Errorf("counters %s: %w", name, err)
 		}
 		d.model.Attributes = append(d.model.Attributes, gateway.Descriptor{
-			Path: path, Access: gateway.AccessRead, Type: gateway.Type{Kind: gateway.Float64}, Poll: period, Always: true,
+			Path: path,
+			Traits: &gateway.Traits{
+				Access: gateway.AccessRead,
+				Type:   gateway.Type{Kind: gateway.Float64},
+				Poll:   period,
+				Always: true,
+			},
 		})
 		poll := &d.model.Polls[i*polls/c.Count]
 		poll.Indices = append(poll.Indices, i)

@@ -53,7 +53,7 @@ func (o *Oven) Set(path gateway.Path, v gateway.Value) {
 func OvenDescriptors() []*gateway.Descriptor {
 	rw := gateway.AccessReadWrite
 	of := func(path gateway.Path, access gateway.Access, t gateway.Type) *gateway.Descriptor {
-		return &gateway.Descriptor{Path: path, Access: access, Type: t}
+		return &gateway.Descriptor{Path: path, Traits: &gateway.Traits{Access: access, Type: t}}
 	}
 	states := []gateway.State{{Label: "Off"}, {Label: "On", Raw: "1"}, {Label: "Fault", Severity: gateway.Major}}
 	ramp := of("oven.ramp", rw, gateway.Type{

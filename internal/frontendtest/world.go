@@ -116,7 +116,7 @@ const WaveLength = 8192
 func RigDescriptors() []*gateway.Descriptor {
 	rw := gateway.AccessReadWrite
 	of := func(path gateway.Path, access gateway.Access, t gateway.Type) *gateway.Descriptor {
-		return &gateway.Descriptor{Path: path, Access: access, Type: t, Description: "scripted " + path.Attribute()}
+		return &gateway.Descriptor{Path: path, Description: "scripted " + path.Attribute(), Traits: &gateway.Traits{Access: access, Type: t}}
 	}
 	list := []*gateway.Descriptor{
 		of("rig.level", gateway.AccessRead, gateway.Type{Kind: gateway.Float64, Units: "K", Precision: 3, PrecisionSet: true}),
