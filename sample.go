@@ -1,7 +1,5 @@
 package gateway
 
-import "time"
-
 // A Role tells the two samples of an attribute apart.
 type Role uint8
 
@@ -46,10 +44,10 @@ type Sample struct {
 	// setpoint when the put was accepted. A sample without a reply (alarm
 	// COMM or TIMEOUT) has the time at which that was noticed. It is zero for
 	// a sample that was never read. Times of one role strictly rise.
-	Time time.Time
+	Time Time
 	// LastGood is the time of the last value that came without an INVALID
 	// alarm. It equals Time in a good sample.
-	LastGood time.Time
+	LastGood Time
 	Alarm    Alarm
 	// Seq counts changes: (path, role, Seq) identifies a sample on every
 	// protocol and every hub. A poll that changed nothing keeps it.

@@ -54,7 +54,14 @@ type Attribute struct {
 	*Descriptor
 	// Readback and Setpoint are nil if the attribute does not have that role.
 	Readback, Setpoint *Sample
-	Availability       Availability
+	*Standing
+}
+
+// A Standing says whether what is known of an attribute is current. It lies over
+// the samples and leaves them as they are. Attributes that stand alike, as most
+// of a device do, share it; it is never changed.
+type Standing struct {
+	Availability Availability
 	// AvailableSince is when Availability last changed.
 	AvailableSince time.Time
 	// Words say why, for people.
@@ -79,8 +86,7 @@ func (a *Attribute) EffectiveAlarm(role Role) Alarm {
 	return overlay
 }
 
-// Availability says whether what is known of an attribute is current. It lies
-// over the samples and leaves them as they are.
+// Availability is what the Standing of an attribute says, or that of a device.
 type Availability uint8
 
 // The availabilities, from good to bad.

@@ -10,10 +10,11 @@ import (
 )
 
 func snapshot(seq uint64) *gateway.Attribute {
-	at := time.Unix(int64(seq), 0)
+	at := gateway.TimeOf(time.Unix(int64(seq), 0))
 	return &gateway.Attribute{
 		Descriptor: &gateway.Descriptor{Path: "oven.count", Traits: &gateway.Traits{Access: gateway.AccessRead, Type: gateway.Type{Kind: gateway.Int64}}},
 		Readback:   &gateway.Sample{Value: gateway.Of(int64(seq)), Time: at, LastGood: at, Seq: seq},
+		Standing:   &gateway.Standing{},
 	}
 }
 

@@ -45,10 +45,10 @@ func appendSample(dst []byte, a *gateway.Attribute, role gateway.Role, opts gate
 		dst = strconv.AppendInt(dst, int64(sample.Value.Index()), 10)
 	}
 	dst = append(dst, `,"time":`...)
-	dst = appendTime(dst, sample.Time)
-	if !sample.LastGood.Equal(sample.Time) {
+	dst = appendTime(dst, sample.Time.Std())
+	if sample.LastGood != sample.Time {
 		dst = append(dst, `,"last_good":`...)
-		dst = appendTime(dst, sample.LastGood)
+		dst = appendTime(dst, sample.LastGood.Std())
 	}
 	dst = append(dst, `,"alarm":`...)
 	dst = appendAlarm(dst, a.EffectiveAlarm(role))

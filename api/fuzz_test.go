@@ -88,7 +88,7 @@ func FuzzClientMessage(f *testing.F) {
 			t.Errorf("%q gives %+v", data, o)
 		}
 		for _, d := range descriptors {
-			a := &gateway.Attribute{Descriptor: d}
+			a := &gateway.Attribute{Descriptor: d, Standing: &gateway.Standing{}}
 			if v, err := m.value(a); err == nil && !a.IsCommand() && a.Check(v) != nil {
 				t.Errorf("%q gives a value that does not fit %s", data, d.Path)
 			}

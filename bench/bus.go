@@ -127,7 +127,7 @@ func (p *putTrips) close() {
 type answering struct{ owner gateway.Owner }
 
 func (a answering) HandlePut(put *gateway.Put, answer func(*gateway.PutVerdict)) {
-	now := time.Now()
+	now := gateway.TimeOf(time.Now())
 	sample := &gateway.Sample{Value: put.Value, Time: now, LastGood: now, Seq: put.ID.N, Mask: gateway.MaskValue}
 	answer(&gateway.PutVerdict{
 		Owner: a.owner, ID: put.ID, Revision: 1,

@@ -172,7 +172,8 @@ func runGraphQuery(b *bench) (outcome, error) {
 func floorGraphQL(listener net.Listener) error {
 	constant := &model.Attribute{Of: &gateway.Attribute{
 		Descriptor: &gateway.Descriptor{Path: "soft.v00000", Traits: &gateway.Traits{Access: gateway.AccessRead, Type: gateway.Type{Kind: gateway.Float64}}},
-		Readback:   &gateway.Sample{Value: gateway.Of(0.0), Time: time.Now(), Seq: 1},
+		Readback:   &gateway.Sample{Value: gateway.Of(0.0), Time: gateway.TimeOf(time.Now()), Seq: 1},
+		Standing:   &gateway.Standing{},
 	}}
 	server := handler.New(generated.NewExecutableSchema(generated.Config{Resolvers: constantRoot{answer: constant}}))
 	server.AddTransport(transport.POST{})

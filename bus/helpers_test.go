@@ -152,7 +152,7 @@ func await[M gateway.Message](e *ear) M {
 }
 
 func sample(v gateway.Value, seq uint64) *gateway.Sample {
-	return &gateway.Sample{Value: v, Time: time.Unix(1, int64(seq)).UTC(), Seq: seq, Mask: gateway.MaskValue}
+	return &gateway.Sample{Value: v, Time: gateway.Time(time.Second) + gateway.Time(seq), Seq: seq, Mask: gateway.MaskValue}
 }
 
 // update has one readback of attribute 0.

@@ -257,7 +257,7 @@ func TestCA52ATimeThatWasNeverSetIsZero(t *testing.T) {
 	}
 	w.update(change("never", gateway.Of(1.0)))
 	meta, _, _ = c.values(c.mustOpen("X:Never").SID, cawire.DBRTimeDouble, 1)
-	if want := w.Attribute("x.never").Readback.Time; !meta.Time.Time().Equal(want) || meta.Time.Nanos >= 1e9 {
+	if want := w.Attribute("x.never").Readback.Time.Std(); !meta.Time.Time().Equal(want) || meta.Time.Nanos >= 1e9 {
 		t.Errorf("got %v, want %v", meta.Time.Time(), want)
 	}
 }

@@ -156,7 +156,7 @@ func (t *target) meta(a *gateway.Attribute) cawire.Meta {
 	meta.Status, meta.Severity = cawire.AlarmStatus(alarm.Status), cawire.Severity(alarm.Severity)
 	meta.AckT, meta.AckS = true, meta.Severity
 	if s := a.Sample(r.role); s != nil {
-		meta.Time = cawire.TimeStampOf(s.Time)
+		meta.Time = cawire.TimeStampOf(s.Time.Std())
 	}
 	return meta
 }

@@ -143,7 +143,7 @@ func TestBUS07NothingIsReplayed(t *testing.T) {
 			t.Fatalf("published on its return:\n%s", devicetest.Transcript(news))
 		}
 		a := news[0].(*gateway.Announcement)
-		if age := time.Since(a.Attributes[temperature].Readback.Time); age > time.Second || !a.State.Connected {
+		if age := time.Since(a.Attributes[temperature].Readback.Time.Std()); age > time.Second || !a.State.Connected {
 			t.Errorf("announced a sample %v old, state %+v", age, a.State)
 		}
 	})

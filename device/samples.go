@@ -33,7 +33,7 @@ func newAttribute(d *gateway.Descriptor, now time.Time) attribute {
 	switch {
 	case d.IsCommand():
 		// That a command is not running is known from the start.
-		a.setpoint = &gateway.Sample{Value: gateway.Of(false), Time: now.Round(0), LastGood: now.Round(0)}
+		a.setpoint = &gateway.Sample{Value: gateway.Of(false), Time: gateway.TimeOf(now), LastGood: gateway.TimeOf(now)}
 	case d.CanWrite():
 		a.setpoint = neverSet
 	}
@@ -207,10 +207,9 @@ func (a *attribute) follow(before *gateway.Sample, value gateway.Value, alarm ga
 		}
 	}
 	next.Alarm, next.Mask = alarm, mask
-	// The wall clock alone counts, since that is what others see.
-	next.Time = at.Round(0)
+	next.Time = gateway.TimeOf(at)
 	if !next.Time.After(before.Time) {
-		next.Time = before.Time.Add(1)
+		next.Time = before.Time.Add(time.Nanosecond)
 	}
 	next.LastGood = before.LastGood
 	if alarm.Severity < gateway.Invalid {

@@ -87,7 +87,7 @@ func TestCA36AlarmOnlyChanges(t *testing.T) {
 		lost.Alarm.Severity != gateway.Invalid || lost.Alarm.Status != gateway.StatusTimeout {
 		t.Errorf("silent: %+v", lost)
 	}
-	if !lost.Time.After(good.Time) || !lost.LastGood.Equal(good.Time) {
+	if !lost.Time.After(good.Time) || lost.LastGood != good.Time {
 		t.Errorf("silent: time %v, last good %v; the good sample was of %v", lost.Time, lost.LastGood, good.Time)
 	}
 	again := f.fault(gateway.StatusTimeout)
@@ -95,7 +95,7 @@ func TestCA36AlarmOnlyChanges(t *testing.T) {
 		t.Errorf("still silent: %+v", again)
 	}
 	back := f.value(gateway.Of(int32(5)))
-	if back.Mask != gateway.MaskAlarm || back.Seq != lost.Seq+1 || back.Alarm != (gateway.Alarm{}) || !back.LastGood.Equal(back.Time) {
+	if back.Mask != gateway.MaskAlarm || back.Seq != lost.Seq+1 || back.Alarm != (gateway.Alarm{}) || back.LastGood != back.Time {
 		t.Errorf("back: %+v", back)
 	}
 }
@@ -169,7 +169,7 @@ func TestBadValuesBecomeFaults(t *testing.T) {
 			if test.severity == gateway.Invalid {
 				wantGood = first.Time
 			}
-			if !s.LastGood.Equal(wantGood) {
+			if s.LastGood != wantGood {
 				t.Errorf("last good %v, want %v", s.LastGood, wantGood)
 			}
 		})

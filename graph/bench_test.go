@@ -92,6 +92,7 @@ func bareServer(b *testing.B) string {
 	constant := &gateway.Attribute{
 		Descriptor: hubtest.Float("bench.v00000", gateway.AccessRead),
 		Readback:   &gateway.Sample{Value: gateway.Of(1.5), Seq: 1},
+		Standing:   &gateway.Standing{},
 	}
 	s := handler.New(generated.NewExecutableSchema(generated.Config{Resolvers: constantRoot{answer: &model.Attribute{Of: constant}}}))
 	s.AddTransport(transport.POST{})

@@ -91,9 +91,9 @@ func appendSample(dst []byte, a *gateway.Attribute, role gateway.Role) []byte {
 	if sample.Value.Kind() == gateway.Enum {
 		dst = strconv.AppendInt(append(dst, `,"index":`...), int64(sample.Value.Index()), 10)
 	}
-	dst = appendTime(append(dst, `,"time":`...), sample.Time)
-	if !sample.LastGood.Equal(sample.Time) {
-		dst = appendTime(append(dst, `,"lastGood":`...), sample.LastGood)
+	dst = appendTime(append(dst, `,"time":`...), sample.Time.Std())
+	if sample.LastGood != sample.Time {
+		dst = appendTime(append(dst, `,"lastGood":`...), sample.LastGood.Std())
 	}
 	alarm := a.EffectiveAlarm(role)
 	dst = append(append(dst, `,"alarm":{"severity":"`...), alarm.Severity.String()...)

@@ -166,9 +166,8 @@ func (h *Hub) add(d *device, indices []int) {
 	entries := make([]*entry, 0, len(indices))
 	for _, i := range indices {
 		e := d.entries[i]
-		s := h.standingOf(e, level)
 		attr := e.attr.Load() // nobody else knows of it yet
-		attr.Availability, attr.AvailableSince, attr.Words = s.as, s.since, s.words
+		attr.Standing = h.share(h.standingOf(e, level))
 		e.groups = h.groups.matching(attr.Path)
 		entries = append(entries, e)
 	}
@@ -197,7 +196,7 @@ func missing(entries []*entry, seen map[gateway.Path]bool) []*entry {
 	return missing
 }
 
-// newAttribute makes the first snapshot of an attribute.
+// newAttribute makes the first snapshot of an attribute, without its standing.
 func newAttribute(announced *gateway.Announced) *gateway.Attribute {
 	attr := &gateway.Attribute{Descriptor: announced.Descriptor}
 	roles := announced.Descriptor.Roles()

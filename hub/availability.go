@@ -1,46 +1,35 @@
 package hub
 
-import (
-	"time"
-
-	"github.com/polygate/gateway"
-)
-
-// A standing is an availability with its reason and the time it began.
-type standing struct {
-	as    gateway.Availability
-	since time.Time
-	words string
-}
+import "github.com/polygate/gateway"
 
 // level returns the availability of the device as a whole.
-func (d *device) level() standing {
+func (d *device) level() gateway.Standing {
 	switch {
 	case d.lost.as != gateway.Available:
-		return standing{d.lost.as, d.lost.since, d.lost.words}
+		return gateway.Standing{Availability: d.lost.as, AvailableSince: d.lost.since, Words: d.lost.words}
 	case !d.state.Connected:
-		return standing{gateway.Disconnected, d.state.Since, d.state.Words}
+		return gateway.Standing{Availability: gateway.Disconnected, AvailableSince: d.state.Since, Words: d.state.Words}
 	}
 	since := d.state.Since
 	if since.Before(d.recovered) {
 		since = d.recovered
 	}
-	return standing{gateway.Available, since, ""}
+	return gateway.Standing{AvailableSince: since}
 }
 
 // standingOf returns the availability of one attribute of a device on a level.
 // A change to or from stale is news of this turn.
-func (h *Hub) standingOf(e *entry, level standing) standing {
+func (h *Hub) standingOf(e *entry, level gateway.Standing) gateway.Standing {
 	switch {
-	case level.as != gateway.Available:
+	case level.Availability != gateway.Available:
 		return level
 	case e.stale:
-		return standing{gateway.Stale, h.now, "polls are overdue"}
+		return gateway.Standing{Availability: gateway.Stale, AvailableSince: h.now, Words: "polls are overdue"}
 	case e.unheard&gateway.Readback != 0:
-		return standing{gateway.Stale, h.now, "not read since the driver started"}
+		return gateway.Standing{Availability: gateway.Stale, AvailableSince: h.now, Words: "not read since the driver started"}
 	}
-	if now := e.attr.Load(); now != nil && now.Availability == gateway.Stale {
-		level.since = h.now
+	if now := e.attr.Load().Standing; now != nil && now.Availability == gateway.Stale {
+		level.AvailableSince = h.now
 	}
 	return level
 }
@@ -57,19 +46,30 @@ func (h *Hub) refresh(d *device) {
 	}
 }
 
-func (h *Hub) refreshEntry(e *entry, level standing) {
+func (h *Hub) refreshEntry(e *entry, level gateway.Standing) {
 	old := e.attr.Load()
 	s := h.standingOf(e, level)
-	if s.as == old.Availability && s.words == old.Words {
+	if s.Availability == old.Availability && s.Words == old.Words {
 		return
 	}
-	attr := *old
-	if s.as != old.Availability {
-		attr.AvailableSince = s.since
+	if s.Availability == old.Availability {
+		s.AvailableSince = old.AvailableSince
 	}
-	attr.Availability, attr.Words = s.as, s.words
+	attr := *old
+	attr.Standing = h.share(s)
 	e.attr.Store(&attr)
 	h.emitChange(e, gateway.EventAvailability, gateway.MaskAlarm)
+}
+
+// share returns s, in the place that has it already if it is the one that was
+// given out last: the attributes of a device are mostly told the same one after
+// the other.
+func (h *Hub) share(s gateway.Standing) *gateway.Standing {
+	if h.standing == nil || *h.standing != s {
+		next := s // so that s stays on the stack
+		h.standing = &next
+	}
+	return h.standing
 }
 
 // onBusState lays the loss of the bus over all devices. When it is back they

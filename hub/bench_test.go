@@ -17,7 +17,7 @@ type feed struct {
 	*hubtest.Bus
 	owner gateway.Owner
 	seq   []uint64
-	start time.Time
+	start gateway.Time
 
 	batch  int // attributes in an update
 	left   int // updates to hand out
@@ -30,7 +30,7 @@ type feed struct {
 func newFeed(attributes, batch int) *feed {
 	return &feed{
 		Bus: hubtest.NewBus(), owner: gateway.Owner{Device: "dev", Instance: "i1", Term: 1},
-		seq: make([]uint64, attributes), start: time.Now(), batch: batch,
+		seq: make([]uint64, attributes), start: gateway.TimeOf(time.Now()), batch: batch,
 		demand: make(chan int), empty: make(chan struct{}, 1),
 	}
 }
@@ -82,7 +82,7 @@ func (f *feed) TryReceive() gateway.Message {
 		f.next = (f.next + 1) % len(f.seq)
 		f.seq[f.next]++
 		seq := f.seq[f.next]
-		samples[i] = gateway.Sample{Value: gateway.Of(float64(seq)), Time: f.start.Add(time.Duration(seq)), Seq: seq, Mask: gateway.MaskValue}
+		samples[i] = gateway.Sample{Value: gateway.Of(float64(seq)), Time: f.start + gateway.Time(seq), Seq: seq, Mask: gateway.MaskValue}
 		u.Samples[i] = gateway.SampleUpdate{Index: uint32(f.next), Role: gateway.Readback, Sample: &samples[i]}
 	}
 	return u
@@ -300,7 +300,7 @@ func announce(bus *hubtest.Bus, n int) {
 		}
 		for i := first; i < first+size; i++ {
 			s := func() *gateway.Sample {
-				return &gateway.Sample{Value: gateway.Of(float64(i)), Time: time.Now(), Seq: 1, Mask: gateway.MaskValue}
+				return &gateway.Sample{Value: gateway.Of(float64(i)), Time: gateway.TimeOf(time.Now()), Seq: 1, Mask: gateway.MaskValue}
 			}
 			d := hubtest.Float(gateway.Path(fmt.Sprintf("dev.group%03d.v%05d", i/100, i)), readWrite)
 			a.Attributes = append(a.Attributes, gateway.Announced{Descriptor: d, Readback: s(), Setpoint: s()})

@@ -104,9 +104,9 @@ func (h *Hub) publish(d *device) {
 	d.snapshot.Store(&gateway.Device{
 		Name:         d.name,
 		DeviceInfo:   d.info,
-		Availability: level.as,
-		Since:        level.since,
-		Words:        level.words,
+		Availability: level.Availability,
+		Since:        level.AvailableSince,
+		Words:        level.Words,
 		Attributes:   attributes,
 		Stale:        len(d.state.Stale),
 		Owner:        d.owner,

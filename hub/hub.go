@@ -75,6 +75,7 @@ type Hub struct {
 	turn      uint64
 	n         uint64 // number of the newest event
 	devices   map[string]*device
+	standing  *gateway.Standing // the one that was given out last
 	groups    groups
 	touched   []*stream // have got something in this turn
 	replay    replayRing

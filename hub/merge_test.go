@@ -14,7 +14,7 @@ import (
 func sample(seq uint64, at int, v float64) *gateway.Sample {
 	return &gateway.Sample{
 		Value: gateway.Of(v), Seq: seq, Mask: gateway.MaskValue,
-		Time: time.Date(2030, 1, 1, 0, 0, at, 0, time.UTC),
+		Time: gateway.TimeOf(time.Date(2030, 1, 1, 0, 0, at, 0, time.UTC)),
 	}
 }
 
@@ -49,7 +49,7 @@ func TestNewerSamplesWin(t *testing.T) {
 				take(changes)
 				w.bus.Post(update(oven, tt.next))
 				w.wantValue("oven.actual", tt.value)
-				if got := w.get("oven.actual").Readback.Time.Second(); got != tt.at {
+				if got := w.get("oven.actual").Readback.Time.Std().Second(); got != tt.at {
 					t.Errorf("time is second %d, want %d", got, tt.at)
 				}
 				events := take(every)
@@ -68,7 +68,7 @@ func TestTimesOfARoleRise(t *testing.T) {
 	inWorld(t, hub.Options{}, func(w *world, oven *hubtest.Device) {
 		w.bus.Post(update(oven, sample(10, 10, 1)), update(oven, sample(11, 5, 2)))
 		w.wantValue("oven.actual", 2)
-		if got := w.get("oven.actual").Readback.Time; !got.Equal(sample(0, 10, 0).Time.Add(time.Nanosecond)) {
+		if got := w.get("oven.actual").Readback.Time; got != sample(0, 10, 0).Time.Add(time.Nanosecond) {
 			t.Errorf("time %v does not rise", got)
 		}
 		if got := w.hub.Stats().Restamped; got != 1 {

@@ -67,7 +67,7 @@ func (f *follower) follow(events []gateway.Event) {
 			f.table[e.Attribute.Path] = &next
 		case gateway.EventAvailability:
 			next := *f.table[e.Attribute.Path]
-			next.Availability, next.Words = e.Attribute.Availability, e.Attribute.Words
+			next.Standing = e.Attribute.Standing
 			f.table[e.Attribute.Path] = &next
 		case gateway.EventDescribed:
 			next := *f.table[e.Attribute.Path]

@@ -8,7 +8,7 @@ import (
 
 func newTestStream() (*stream, item) {
 	s := newStream(New(nil, Options{}), gateway.Caller{}, gateway.StreamOptions{})
-	attr := &gateway.Attribute{Descriptor: &gateway.Descriptor{Path: "dev.x", Traits: &gateway.Traits{}}, Readback: gateway.NeverRead}
+	attr := &gateway.Attribute{Descriptor: &gateway.Descriptor{Path: "dev.x", Traits: &gateway.Traits{}}, Readback: gateway.NeverRead, Standing: &gateway.Standing{}}
 	return s, item{attr: attr, watch: &watch{stream: s, id: 1}, typ: gateway.EventSample, role: gateway.Readback}
 }
 

@@ -88,8 +88,8 @@ func (w *writer) shown(num uint64, a *gateway.Attribute, s *gateway.Sample) {
 func (w *writer) shownSample(num uint64, a *gateway.Attribute, s *gateway.Sample, mask gateway.Mask) {
 	m := w.begin(num, short+s.Value.Size())
 	w.value(1, s.Value)
-	w.time(2, s.Time)
-	w.time(3, s.LastGood)
+	w.stamp(2, s.Time)
+	w.stamp(3, s.LastGood)
 	if a.Availability == gateway.Available {
 		w.alarm(&s.Alarm)
 	} else {

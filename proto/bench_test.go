@@ -11,7 +11,7 @@ func benchUpdate(n int) *gateway.Update {
 	u := &gateway.Update{Owner: owner, Revision: 2}
 	for i := range n {
 		u.Samples = append(u.Samples, gateway.SampleUpdate{Index: uint32(i), Role: gateway.Readback, Sample: &gateway.Sample{
-			Value: gateway.Of(float64(i) + 0.5), Time: noon, LastGood: noon, Seq: uint64(noon.UnixMicro()), Mask: gateway.MaskValue,
+			Value: gateway.Of(float64(i) + 0.5), Time: gateway.TimeOf(noon), LastGood: gateway.TimeOf(noon), Seq: uint64(noon.UnixMicro()), Mask: gateway.MaskValue,
 			Alarm: gateway.Alarm{Severity: gateway.Minor, Status: gateway.StatusHigh, Text: "high"},
 		}})
 	}

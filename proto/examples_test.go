@@ -42,7 +42,7 @@ func values() []gateway.Value {
 
 func exampleSample(v gateway.Value) *gateway.Sample {
 	return &gateway.Sample{
-		Value: v, Time: noon, LastGood: noon.Add(-time.Second),
+		Value: v, Time: gateway.TimeOf(noon), LastGood: gateway.TimeOf(noon.Add(-time.Second)),
 		Alarm: gateway.Alarm{Severity: gateway.Major, Status: gateway.StatusHiHi, Text: "too hot"},
 		Seq:   uint64(noon.UnixMicro()), Mask: gateway.MaskValue | gateway.MaskAlarm,
 	}

@@ -52,14 +52,14 @@ func attributes() []*gateway.Attribute {
 		}
 		a := &gateway.Attribute{
 			Descriptor: d, Readback: exampleSample(v), Setpoint: &gateway.Sample{Value: v, Seq: uint64(i)},
-			Availability: gateway.Availability(i % 5), AvailableSince: noon.Add(time.Duration(i)),
+			Standing: &gateway.Standing{Availability: gateway.Availability(i % 5), AvailableSince: noon.Add(time.Duration(i))},
 		}
 		if i%2 == 1 {
 			a.Words, a.Setpoint = "unplugged", nil
 		}
 		list = append(list, a)
 	}
-	return append(list, &gateway.Attribute{Descriptor: fullDescriptor(), Readback: gateway.NeverRead})
+	return append(list, &gateway.Attribute{Descriptor: fullDescriptor(), Readback: gateway.NeverRead, Standing: &gateway.Standing{}})
 }
 
 func checkTwin(t *testing.T, b []byte, err error, got, want pbproto.Message) {

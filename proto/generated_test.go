@@ -90,7 +90,7 @@ func pbSample(s *gateway.Sample) *pb.Sample {
 		return nil
 	}
 	to := &pb.Sample{
-		Value: pbValue(s.Value), TimeNs: pbTime(s.Time), LastGoodNs: pbTime(s.LastGood), Seq: s.Seq, Mask: uint32(s.Mask),
+		Value: pbValue(s.Value), TimeNs: int64(s.Time), LastGoodNs: int64(s.LastGood), Seq: s.Seq, Mask: uint32(s.Mask),
 	}
 	if s.Alarm != (gateway.Alarm{}) {
 		to.Alarm = &pb.Alarm{Severity: pb.Severity(s.Alarm.Severity), Status: pb.Status(s.Alarm.Status), Text: s.Alarm.Text}

@@ -25,7 +25,7 @@ func TestBytesOfAnotherImplementation(t *testing.T) {
 	}
 	update := &gateway.Update{Owner: o, Revision: 300, Samples: []gateway.SampleUpdate{
 		{Index: 200, Role: gateway.Readback, Sample: &gateway.Sample{
-			Value: gateway.Of(int64(-(1 << 53) - 1)), Time: at, LastGood: at.Add(-time.Second),
+			Value: gateway.Of(int64(-(1 << 53) - 1)), Time: gateway.TimeOf(at), LastGood: gateway.TimeOf(at.Add(-time.Second)),
 			Alarm: gateway.Alarm{Severity: gateway.Major, Status: gateway.StatusHiHi, Text: "zu heiß"},
 			Seq:   1764504000123456, Mask: gateway.MaskValue | gateway.MaskAlarm,
 		}},

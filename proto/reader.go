@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/polygate/gateway"
 )
 
 var errFieldNumber = errors.New("invalid field number")
@@ -125,15 +127,10 @@ func (r *reader) fixed64() uint64 {
 
 func (r *reader) double() float64 { return math.Float64frombits(r.fixed64()) }
 
-func (r *reader) time() time.Time { return timeOf(r.fixed64()) }
+// stamp reads a time, which is written as it is kept: in nanoseconds since 1970, 0 for none.
+func (r *reader) stamp() gateway.Time { return gateway.Time(r.fixed64()) }
 
-// timeOf is the time that is stored as nanoseconds since 1970, 0 for none.
-func timeOf(ns uint64) time.Time {
-	if ns == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, int64(ns)).UTC()
-}
+func (r *reader) time() time.Time { return r.stamp().Std() }
 
 // bytes returns a part of the input: copy what is kept.
 func (r *reader) bytes() []byte {

@@ -18,8 +18,8 @@ func (w *writer) sample(num uint64, s *gateway.Sample) {
 		w.plainSample(s)
 	} else {
 		w.value(1, s.Value)
-		w.time(2, s.Time)
-		w.time(3, s.LastGood)
+		w.stamp(2, s.Time)
+		w.stamp(3, s.LastGood)
 	}
 	w.alarm(&s.Alarm)
 	w.varint(5, s.Seq)
@@ -47,9 +47,9 @@ func (w *writer) plainSample(s *gateway.Sample) {
 	b = append(b, byte(1<<3|lenType), 1+8, byte(uint64(gateway.Float64)<<3|fixed64Type))
 	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(s.Value.Float()))
 	b = append(b, byte(2<<3|fixed64Type))
-	b = binary.LittleEndian.AppendUint64(b, uint64(s.Time.UnixNano()))
+	b = binary.LittleEndian.AppendUint64(b, uint64(s.Time))
 	b = append(b, byte(3<<3|fixed64Type))
-	w.b = binary.LittleEndian.AppendUint64(b, uint64(s.LastGood.UnixNano()))
+	w.b = binary.LittleEndian.AppendUint64(b, uint64(s.LastGood))
 }
 
 // plain reads value and times of a sample that begins as plainSample writes
@@ -60,8 +60,8 @@ func plain(b []byte, s *gateway.Sample) []byte {
 		return b
 	}
 	s.Value = gateway.Of(math.Float64frombits(binary.LittleEndian.Uint64(b[plainValue:])))
-	s.Time = timeOf(binary.LittleEndian.Uint64(b[plainTime:]))
-	s.LastGood = timeOf(binary.LittleEndian.Uint64(b[plainGood:]))
+	s.Time = gateway.Time(binary.LittleEndian.Uint64(b[plainTime:]))
+	s.LastGood = gateway.Time(binary.LittleEndian.Uint64(b[plainGood:]))
 	return b[plainSize:]
 }
 
@@ -72,9 +72,9 @@ func (d *Decoder) sample(b []byte, s *gateway.Sample) error {
 		case 1<<3 | lenType:
 			r.fail(d.value(r.bytes(), &s.Value))
 		case 2<<3 | fixed64Type:
-			s.Time = r.time()
+			s.Time = r.stamp()
 		case 3<<3 | fixed64Type:
-			s.LastGood = r.time()
+			s.LastGood = r.stamp()
 		case 4<<3 | lenType:
 			r.fail(d.alarm(r.bytes(), &s.Alarm))
 		case 5<<3 | varintType:

@@ -61,11 +61,13 @@ func (w *writer) fixed64(num, v uint64) {
 
 func (w *writer) double(num uint64, v float64) { w.fixed64(num, math.Float64bits(v)) }
 
-func (w *writer) time(num uint64, t time.Time) {
+func (w *writer) stamp(num uint64, t gateway.Time) {
 	if !t.IsZero() {
-		w.fixed64(num, uint64(t.UnixNano()))
+		w.fixed64(num, uint64(t))
 	}
 }
+
+func (w *writer) time(num uint64, t time.Time) { w.stamp(num, gateway.TimeOf(t)) }
 
 func (w *writer) text(num uint64, s string) {
 	if s != "" {

@@ -22,7 +22,7 @@ func waveEvent(first float64) *gateway.Event {
 	d := &gateway.Descriptor{Path: "rig.wave", Traits: &gateway.Traits{Access: gateway.AccessRead, Type: gateway.Type{Kind: gateway.Float64, Shape: []int{waveLength}}}}
 	return &gateway.Event{
 		Type: gateway.EventSample, Watch: 1, Role: gateway.Readback, Mask: s.Mask,
-		Attribute: &gateway.Attribute{Descriptor: d, Readback: s},
+		Attribute: &gateway.Attribute{Descriptor: d, Readback: s, Standing: &gateway.Standing{}},
 	}
 }
 
@@ -33,12 +33,12 @@ func benchEvents(n int) []gateway.Event {
 	for i := range events {
 		d := &gateway.Descriptor{Path: gateway.Path(fmt.Sprintf("TEST.CALC%05d", i)), Traits: &gateway.Traits{Access: gateway.AccessRead, Type: gateway.Type{Kind: gateway.Float64}}}
 		s := &gateway.Sample{
-			Value: gateway.Of(float64(i)), Time: now, LastGood: now, Seq: uint64(now.UnixMicro()),
+			Value: gateway.Of(float64(i)), Time: gateway.TimeOf(now), LastGood: gateway.TimeOf(now), Seq: uint64(now.UnixMicro()),
 			Alarm: gateway.Alarm{Severity: gateway.Minor, Status: gateway.StatusHigh}, Mask: gateway.MaskValue,
 		}
 		events[i] = gateway.Event{
 			Type: gateway.EventSample, Watch: 1, Role: gateway.Readback, Mask: s.Mask,
-			Attribute: &gateway.Attribute{Descriptor: d, Readback: s}, Cursor: gateway.Cursor{Epoch: 1 << 60, N: uint64(i)},
+			Attribute: &gateway.Attribute{Descriptor: d, Readback: s, Standing: &gateway.Standing{}}, Cursor: gateway.Cursor{Epoch: 1 << 60, N: uint64(i)},
 		}
 	}
 	return events

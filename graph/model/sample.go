@@ -126,10 +126,10 @@ func (s *Sample) List() []*Value {
 }
 
 // Time is when it was taken, or nil.
-func (s *Sample) Time() *Time { return timeOf(s.sample.Time) }
+func (s *Sample) Time() *Time { return timeOf(s.sample.Time.Std()) }
 
 // LastGood is when the last value came that could be trusted, or nil.
-func (s *Sample) LastGood() *Time { return timeOf(s.sample.LastGood) }
+func (s *Sample) LastGood() *Time { return timeOf(s.sample.LastGood.Std()) }
 
 // Alarm is how good it is.
 func (s *Sample) Alarm() *Alarm {

@@ -266,7 +266,7 @@ func (d *Device) update(changes []Change, accepts gateway.PutID) *gateway.Update
 }
 
 func next(before *gateway.Sample, c Change, now time.Time) *gateway.Sample {
-	s := &gateway.Sample{Value: c.Value, Time: now, LastGood: now, Alarm: c.Alarm, Seq: before.Seq}
+	s := &gateway.Sample{Value: c.Value, Time: gateway.TimeOf(now), LastGood: gateway.TimeOf(now), Alarm: c.Alarm, Seq: before.Seq}
 	if c.Alarm.Severity == gateway.Invalid {
 		s.LastGood = before.LastGood
 	}

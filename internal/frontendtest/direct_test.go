@@ -86,7 +86,7 @@ func sampleOf(a *gateway.Attribute, role gateway.Role) *frontendtest.Sample {
 	}
 	alarm := a.EffectiveAlarm(role)
 	return &frontendtest.Sample{
-		Value: string(a.AppendJSON(nil, s.Value, gateway.JSONOptions{})), Time: s.Time,
+		Value: string(a.AppendJSON(nil, s.Value, gateway.JSONOptions{})), Time: s.Time.Std(),
 		Severity: alarm.Severity.String(), Status: alarm.Status.String(), Seq: s.Seq,
 	}
 }

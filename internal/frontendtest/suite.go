@@ -204,7 +204,7 @@ func (s *scene) wantSample(path string, got *Sample, want *gateway.Sample, json 
 		s.Errorf("%s: nothing is shown, want %s", path, json)
 	case !sameJSON(got.Value, json):
 		s.Errorf("%s is %s, want %s", path, got.Value, json)
-	case !got.Time.Equal(want.Time):
+	case !got.Time.Equal(want.Time.Std()):
 		s.Errorf("%s has the time %v, want %v", path, got.Time, want.Time)
 	case got.Severity != want.Alarm.Severity.String() || got.Status != want.Alarm.Status.String():
 		s.Errorf("%s has the alarm %s %s, want %+v", path, got.Severity, got.Status, want.Alarm)
