@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/rs/zerolog"
 
@@ -13,6 +12,9 @@ import (
 
 // A directory knows the names of all process variables. Its Serve follows the
 // hub; lookups may come from any goroutine.
+//
+// Most names of a large gateway are never asked for. So there is one entry for
+// both roles of an attribute, and a record is made when its name is first asked for.
 type directory struct {
 	view    gateway.View
 	log     zerolog.Logger
@@ -21,32 +23,22 @@ type directory struct {
 	synced chan struct{} // closed when what existed at first is known
 
 	mu       sync.RWMutex
-	listings map[string]*listing
-	names    map[gateway.Path]Names
-}
-
-// A listing is what a name stands for. Its record is made when somebody asks for
-// it, since most names of a large gateway are never asked for.
-type listing struct {
-	desc *gateway.Descriptor
-	role gateway.Role
-	made atomic.Pointer[record]
-}
-
-func (l *listing) record(name string) *record {
-	if r := l.made.Load(); r != nil {
-		return r
-	}
-	l.made.CompareAndSwap(nil, newRecord(strings.Clone(name), l.desc, l.role))
-	return l.made.Load()
+	listed   map[string]*gateway.Descriptor // by name, which is that of the setpoint where there are two
+	given    map[gateway.Path]string        // the name, where an annotation gives it
+	prefixes map[string]string              // by device
+	records  map[string]*record             // by each name that was asked for
 }
 
 func newDirectory(view gateway.View, log zerolog.Logger, changed func(bool)) *directory {
 	return &directory{
 		view: view, log: log, changed: changed, synced: make(chan struct{}),
-		listings: map[string]*listing{}, names: map[gateway.Path]Names{},
+		listed: map[string]*gateway.Descriptor{}, given: map[gateway.Path]string{},
+		prefixes: map[string]string{}, records: map[string]*record{},
 	}
 }
+
+// keptEvents is the largest room for events that is kept: all names come at once, but rarely.
+const keptEvents = 1024
 
 // serve follows the hub until ctx ends.
 func (d *directory) serve(ctx context.Context) error {
@@ -65,7 +57,9 @@ func (d *directory) serve(ctx context.Context) error {
 			close(d.synced)
 			first = false
 		}
-		clear(events)
+		if clear(events); cap(events) > keptEvents {
+			events = nil
+		}
 		select {
 		case <-ctx.Done():
 			return nil
@@ -76,20 +70,17 @@ func (d *directory) serve(ctx context.Context) error {
 
 // apply takes over what has changed and reports whether the first snapshot is complete.
 func (d *directory) apply(session gateway.Session, events []gateway.Event) (synced bool) {
-	annotations := map[string]map[string]string{}
-	for _, device := range session.Devices() {
-		annotations[device.Name] = device.Annotations
-	}
-	added, changed := false, false
+	devices := session.Devices()
 	d.mu.Lock()
+	added := d.setPrefixes(devices)
+	changed := added
 	for i := range events {
 		e := &events[i]
 		switch e.Type {
 		case gateway.EventSynced:
 			synced = true
-		case gateway.EventAdded, gateway.EventDescribed, gateway.EventAvailability:
-			// A device that comes back may have another prefix.
-			if d.put(e.Attribute.Descriptor, annotations[e.Attribute.Path.Device()]) {
+		case gateway.EventAdded, gateway.EventDescribed:
+			if d.put(e.Attribute.Descriptor) {
 				changed = true
 				added = added || e.Type == gateway.EventAdded
 			}
@@ -105,59 +96,144 @@ func (d *directory) apply(session gateway.Session, events []gateway.Event) (sync
 	return synced
 }
 
-// put enters an attribute, and reports whether that is news.
-func (d *directory) put(desc *gateway.Descriptor, annotations map[string]string) bool {
-	names := NamesOf(desc, annotations)
-	before, known := d.names[desc.Path]
-	if known && before != names {
-		d.drop(desc.Path)
+// setPrefixes names the attributes of a device anew whose prefix has changed, as
+// that of one that comes back may have. It reports whether there is one.
+func (d *directory) setPrefixes(devices []*gateway.Device) (changed bool) {
+	for _, device := range devices {
+		before, known := d.prefixes[device.Name]
+		prefix := device.Annotations[AnnotationPrefix]
+		if known && prefix == before {
+			continue
+		}
+		var of []*gateway.Descriptor
+		for _, desc := range d.listed {
+			if known && desc.Path.Device() == device.Name {
+				of = append(of, desc)
+			}
+		}
+		for _, desc := range of {
+			d.drop(desc.Path)
+		}
+		d.prefixes[device.Name] = prefix
+		for _, desc := range of {
+			d.put(desc)
+		}
+		changed = changed || len(of) > 0
 	}
-	d.names[desc.Path] = names
-	readback := d.list(names.Readback, desc, gateway.Readback)
-	setpoint := d.list(names.Setpoint, desc, gateway.Setpoint)
-	return readback || setpoint
+	return changed
 }
 
-func (d *directory) list(name string, desc *gateway.Descriptor, role gateway.Role) bool {
+// put enters an attribute, and reports whether that is news.
+func (d *directory) put(desc *gateway.Descriptor) bool {
+	name, given := desc.Annotations[AnnotationName], true
 	if name == "" {
+		name, given = defaultName(desc.Path, d.prefixes[desc.Path.Device()]), false
+	}
+	before := d.name(desc.Path)
+	known := d.listed[before]
+	if known != nil && known.Path != desc.Path {
+		known = nil // another's
+	}
+	if known == desc && before == name {
 		return false
 	}
-	known := d.listings[name]
-	switch {
-	case known != nil && known.desc.Path != desc.Path:
-		d.log.Warn().Str("pv", name).Str("attribute", string(desc.Path)).Str("other", string(known.desc.Path)).
-			Msg("two attributes have one PV name; the first one is served")
-		return false
-	case known != nil && known.desc == desc:
-		return false
-	case known == nil && len(name) > MaxName:
-		d.log.Warn().Str("pv", name).Str("attribute", string(desc.Path)).Msg("not served: its PV name is too long")
-		return false
+	free := d.free(name, desc)
+	if known != nil {
+		d.drop(desc.Path)
 	}
-	d.listings[name] = &listing{desc: desc, role: role}
+	if !free {
+		return known != nil
+	}
+	d.listed[name] = desc
+	if given {
+		d.given[desc.Path] = name
+	}
 	return true
 }
 
-func (d *directory) drop(path gateway.Path) {
-	names := d.names[path]
-	delete(d.names, path)
-	for _, name := range []string{names.Readback, names.Setpoint} {
-		if l := d.listings[name]; l != nil && l.desc.Path == path {
-			delete(d.listings, name)
+// name is that under which an attribute is listed, if it is.
+func (d *directory) name(path gateway.Path) string {
+	if name, ok := d.given[path]; ok {
+		return name
+	}
+	return defaultName(path, d.prefixes[path.Device()])
+}
+
+// free reports whether an attribute can be listed under a name, and complains
+// about a name that cannot be served.
+func (d *directory) free(name string, desc *gateway.Descriptor) bool {
+	names := namesFrom(name, desc)
+	for _, pv := range []string{names.Setpoint, names.Readback} {
+		if len(pv) > MaxName {
+			d.log.Warn().Str("pv", pv).Str("attribute", string(desc.Path)).Msg("not served: its PV name is too long")
+		}
+		if other, _ := d.lookup(pv); other != nil && other.Path != desc.Path {
+			d.log.Warn().Str("pv", pv).Str("attribute", string(desc.Path)).Str("other", string(other.Path)).
+				Msg("two attributes have one PV name; the first one is served")
+			return false
 		}
 	}
+	return len(name) <= MaxName
+}
+
+func (d *directory) drop(path gateway.Path) {
+	name := d.name(path)
+	if desc := d.listed[name]; desc != nil && desc.Path == path {
+		delete(d.listed, name)
+		d.forget(name)
+	}
+	delete(d.given, path)
+}
+
+// forget drops the records that go by a name.
+func (d *directory) forget(name string) {
+	if len(d.records) > 0 {
+		delete(d.records, name)
+		delete(d.records, name+ReadbackSuffix)
+	}
+}
+
+// lookup returns what a name stands for, or nil.
+func (d *directory) lookup(name string) (*gateway.Descriptor, gateway.Role) {
+	if len(name) > MaxName {
+		return nil, 0
+	}
+	if desc := d.listed[name]; desc != nil {
+		if desc.Roles()&gateway.Setpoint != 0 {
+			return desc, gateway.Setpoint
+		}
+		return desc, gateway.Readback
+	}
+	if base, ok := strings.CutSuffix(name, ReadbackSuffix); ok {
+		if desc := d.listed[base]; desc != nil && desc.Roles() == gateway.RoleBoth {
+			return desc, gateway.Readback
+		}
+	}
+	return nil, 0
 }
 
 // record returns the record of a name, or nil. The name may be a part of a
 // buffer; it is not kept.
 func (d *directory) record(name string) *record {
 	d.mu.RLock()
-	l := d.listings[name]
+	r := d.records[name]
+	desc, _ := d.lookup(name)
 	d.mu.RUnlock()
-	if l == nil {
+	if r != nil || desc == nil {
+		return r
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if r = d.records[name]; r != nil {
+		return r
+	}
+	desc, role := d.lookup(name) // it may have changed
+	if desc == nil {
 		return nil
 	}
-	return l.record(name)
+	r = newRecord(strings.Clone(name), desc, role)
+	d.records[r.name] = r
+	return r
 }
 
 // has tells whether a channel can be found.
@@ -193,5 +269,12 @@ func (d *directory) describe(r *record, desc *gateway.Descriptor) *record {
 func (d *directory) count() int {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return len(d.listings)
+	n := 0
+	for name, desc := range d.listed {
+		n++
+		if desc.Roles() == gateway.RoleBoth && len(name+ReadbackSuffix) <= MaxName {
+			n++
+		}
+	}
+	return n
 }

@@ -42,6 +42,11 @@ func NamesOf(d *gateway.Descriptor, device map[string]string) Names {
 	if name == "" {
 		name = defaultName(d.Path, device[AnnotationPrefix])
 	}
+	return namesFrom(name, d)
+}
+
+// namesFrom returns the names that d has if it goes by name.
+func namesFrom(name string, d *gateway.Descriptor) Names {
 	switch {
 	case d.CanRead() && d.CanWrite():
 		return Names{Setpoint: name, Readback: name + ReadbackSuffix}

@@ -74,7 +74,7 @@ func (s *Supervisor) admitLocked(put *gateway.Put) (index int, err *gateway.Erro
 	case put.To.Device != s.name || put.To.Instance != s.owner.Instance:
 		return 0, gateway.Errorf(gateway.KindConflict, "the put is for %s, the owner is %s", put.To, s.owner)
 	}
-	index, ok := s.byPath[put.Path]
+	index, ok := s.find(put.Path)
 	if !ok {
 		return 0, gateway.Errorf(gateway.KindNotFound, "no attribute or command %q", gateway.Quotable(string(put.Path)))
 	}

@@ -14,14 +14,14 @@ type attribute struct {
 	*gateway.Descriptor
 	readback, setpoint *gateway.Sample // nil if there is no such role
 
-	start   uint64 // the first sequence number of this owner
-	inForce level  // of the readback's alarm levels
+	start uint64 // the first sequence number of this owner
 	// sent and logged are the values of the last readbacks that counted as a
 	// change, as EPICS's MLST and ALST: dead-bands are measured from them.
 	sent, logged float64
 
-	waiting   int  // puts that were accepted and have not ended
-	putFailed bool // the setpoint carries the alarm of a failed put
+	waiting   int32 // puts that were accepted and have not ended
+	putFailed bool  // the setpoint carries the alarm of a failed put
+	inForce   level // of the readback's alarm levels
 }
 
 // newAttribute makes the samples of an attribute that nothing is known of.

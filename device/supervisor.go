@@ -1,9 +1,11 @@
 package device
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -83,7 +85,7 @@ type Supervisor struct {
 	opts     Options
 	model    Model
 	revision uint64
-	byPath   map[gateway.Path]int
+	byPath   []uint32 // the indices of the attributes, sorted by their paths
 
 	wake chan struct{} // tells the worker that there is work; holds one token
 	poke chan struct{} // tells the keeper that a deadline came nearer; holds one token
@@ -144,7 +146,7 @@ func New(name string, d Driver, bus Bus, opts Options) (*Supervisor, error) {
 	s := &Supervisor{
 		name: name, driver: d, bus: bus, opts: opts, model: model,
 		revision: uint64(max(now.UnixMicro(), 1)),
-		byPath:   make(map[gateway.Path]int, len(model.Attributes)),
+		byPath:   make([]uint32, len(model.Attributes)),
 		wake:     make(chan struct{}, 1),
 		poke:     make(chan struct{}, 1),
 		attrs:    make([]attribute, len(model.Attributes)),
@@ -154,10 +156,22 @@ func New(name string, d Driver, bus Bus, opts Options) (*Supervisor, error) {
 	for i := range model.Attributes {
 		d := &model.Attributes[i]
 		d.Revision = s.revision
-		s.byPath[d.Path] = i
+		s.byPath[i] = uint32(i)
 		s.attrs[i] = newAttribute(d, now)
 	}
+	slices.SortFunc(s.byPath, func(a, b uint32) int { return cmp.Compare(s.attrs[a].Path, s.attrs[b].Path) })
 	return s, nil
+}
+
+// find returns the index of the attribute or command at a path.
+func (s *Supervisor) find(path gateway.Path) (index int, ok bool) {
+	at, ok := slices.BinarySearchFunc(s.byPath, path, func(i uint32, path gateway.Path) int {
+		return cmp.Compare(s.attrs[i].Path, path)
+	})
+	if !ok {
+		return 0, false
+	}
+	return int(s.byPath[at]), true
 }
 
 // Name returns the name of the device.

@@ -140,6 +140,7 @@ func (h *Hub) applySet(d *device, a *gateway.Announcement) {
 		h.mergeAnnounced(d.entries[i], &announced[i])
 	}
 	h.endLoss(d, a)
+	h.publish(d) // whoever learns of an attribute finds its device as it is
 	h.add(d, added)
 	h.refresh(d)
 }

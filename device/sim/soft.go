@@ -57,6 +57,8 @@ func (c *SoftConfig) build(name string) (model device.Model, values []gateway.Va
 	}
 	plain := SoftAttribute{Attribute: describe.Attribute{Type: describe.Type{Kind: gateway.Float64.String()}, Access: "rw"}}
 	generated := make(map[string]bool, c.Count)
+	model.Attributes = make([]gateway.Descriptor, 0, c.Count+len(c.Attributes))
+	values = make([]gateway.Value, 0, c.Count+len(c.Attributes))
 	for i := range c.Count {
 		path := fmt.Sprintf("v%05d", i)
 		generated[path] = true
@@ -99,17 +101,24 @@ func NewSoft(name string, c SoftConfig, now func() time.Time) (*Soft, error) {
 	return &Soft{model: model, values: values, now: now}, nil
 }
 
+// softBatch is how many attributes one message is about. What comes in one stays
+// in memory together until the last of it is replaced, and puts come one by one.
+const softBatch = 64
+
 // Model returns the attributes.
 func (d *Soft) Model() device.Model { return d.model }
 
 // Connect delivers the initial values, of both roles.
 func (d *Soft) Connect(_ context.Context, out device.Sink) error {
-	var readings []device.Reading
+	readings := make([]device.Reading, 0, 2*softBatch)
 	for i := range d.model.Attributes {
 		readings = d.read(i, gateway.Readback, readings)
 		readings = d.read(i, gateway.Setpoint, readings)
+		if i%softBatch == softBatch-1 || i == len(d.model.Attributes)-1 {
+			out.Deliver(readings)
+			readings = readings[:0]
+		}
 	}
-	out.Deliver(readings)
 	return nil
 }
 
