@@ -21,6 +21,7 @@ type directory struct {
 	changed func(added bool) // called without a lock when names or records have changed
 
 	synced chan struct{} // closed when what existed at first is known
+	once   sync.Once     // for that
 
 	mu       sync.RWMutex
 	listed   map[string]*gateway.Descriptor // by name, which is that of the setpoint where there are two
@@ -37,7 +38,7 @@ func newDirectory(view gateway.View, log zerolog.Logger, changed func(bool)) *di
 	}
 }
 
-// keptEvents is the largest room for events that is kept: all names come at once, but rarely.
+// keptEvents is the largest room for events that is kept.
 const keptEvents = 1024
 
 // serve follows the hub until ctx ends.
@@ -49,17 +50,9 @@ func (d *directory) serve(ctx context.Context) error {
 	if _, err := stream.Watch(gateway.WatchOptions{Match: gateway.MatchAll, Mask: gateway.MaskProperty}); err != nil {
 		return err
 	}
-	var events []gateway.Event
-	first := true
+	var room []gateway.Event
 	for {
-		events = stream.Take(events[:0])
-		if d.apply(session, events) && first {
-			close(d.synced)
-			first = false
-		}
-		if clear(events); cap(events) > keptEvents {
-			events = nil
-		}
+		room = d.take(session, stream, room)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -68,11 +61,23 @@ func (d *directory) serve(ctx context.Context) error {
 	}
 }
 
-// apply takes over what has changed and reports whether the first snapshot is complete.
-func (d *directory) apply(session gateway.Session, events []gateway.Event) (synced bool) {
+// take takes over what is queued, and returns the room for what comes next. All
+// names come at once, but rarely, and room for them is not kept.
+func (d *directory) take(session gateway.Session, stream gateway.Stream, room []gateway.Event) []gateway.Event {
+	events := stream.Take(room[:0])
+	d.apply(session, events)
+	if cap(events) > keptEvents {
+		return nil
+	}
+	clear(events)
+	return events
+}
+
+// apply takes over what has changed.
+func (d *directory) apply(session gateway.Session, events []gateway.Event) {
 	devices := session.Devices()
 	d.mu.Lock()
-	added := d.setPrefixes(devices)
+	added, synced := d.setPrefixes(devices), false
 	changed := added
 	for i := range events {
 		e := &events[i]
@@ -93,7 +98,9 @@ func (d *directory) apply(session gateway.Session, events []gateway.Event) (sync
 	if changed {
 		d.changed(added)
 	}
-	return synced
+	if synced {
+		d.once.Do(func() { close(d.synced) })
+	}
 }
 
 // setPrefixes names the attributes of a device anew whose prefix has changed, as

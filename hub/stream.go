@@ -219,7 +219,9 @@ func (s *stream) Take(buf []gateway.Event) []gateway.Event {
 			buf = s.appendEvents(buf, it)
 		}
 	}
-	queue = s.shrink(queue)
+	if queue = s.shrink(queue); merged != nil {
+		queue = nil // after an overflow there is a burst at once, and silence behind it
+	}
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
