@@ -56,13 +56,13 @@ func (t *Type) checkElements(v Value) error {
 func (t *Type) checkScalar(v Value, limited bool) error {
 	switch t.Kind {
 	case String:
-		if !utf8.ValidString(v.text) {
+		if !utf8.ValidString(v.Text()) {
 			return Errorf(KindWrongType, "text is not valid UTF-8")
 		}
 		fallthrough
 	case Bytes:
-		if len(v.text) > t.Capacity() {
-			return Errorf(KindTooLarge, "%d bytes are more than the %d that fit", len(v.text), t.Capacity())
+		if len(v.Text()) > t.Capacity() {
+			return Errorf(KindTooLarge, "%d bytes are more than the %d that fit", len(v.Text()), t.Capacity())
 		}
 	case Enum:
 		if _, ok := t.Label(v.Index()); !ok {
@@ -169,7 +169,7 @@ func (t *Type) parseScalar(text string) (Value, error) {
 	case String:
 		return Of(text), nil
 	case Bytes:
-		return Value{kind: Bytes, text: text}, nil
+		return Value{kind: Bytes, more: text}, nil
 	case Enum:
 		return t.parseState(text)
 	}
@@ -380,7 +380,7 @@ func (t *Type) convertScalar(v Value) (Value, error) {
 	case v.Kind() == t.Kind:
 		return v, nil
 	case v.Kind() == String || v.Kind() == Bytes:
-		return t.parseScalar(v.text)
+		return t.parseScalar(v.Text())
 	case v.Kind().IsSigned() || v.Kind() == Bool || v.Kind() == Enum:
 		return t.fromInt(v.Int())
 	case v.Kind().IsUnsigned():
@@ -480,7 +480,7 @@ func (t *Type) Text(v Value) string {
 	case v.IsArray():
 		return string(t.AppendJSON(nil, v, JSONOptions{}))
 	case v.Kind() == String || v.Kind() == Bytes:
-		return v.text
+		return v.Text()
 	case v.Kind() == Bool:
 		return strconv.FormatBool(v.Bool())
 	case v.Kind() == Enum:

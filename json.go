@@ -69,10 +69,10 @@ func (t *Type) appendScalarJSON(dst []byte, v Value, opts JSONOptions) []byte {
 	case kind == Bool:
 		return strconv.AppendBool(dst, v.Bool())
 	case kind == String:
-		return AppendJSONString(dst, v.text)
+		return AppendJSONString(dst, v.Text())
 	case kind == Bytes:
 		dst = append(dst, '"')
-		dst = base64.StdEncoding.AppendEncode(dst, []byte(v.text))
+		dst = base64.StdEncoding.AppendEncode(dst, []byte(v.Text()))
 		return append(dst, '"')
 	case kind == Enum:
 		if label, ok := t.Label(v.Index()); ok {
@@ -217,7 +217,7 @@ func (t *Type) parseTextJSON(text string) (Value, error) {
 		if err != nil {
 			return Value{}, Errorf(KindWrongType, "bytes must be base64: %w", err)
 		}
-		return Value{kind: Bytes, text: string(raw)}, nil
+		return Value{kind: Bytes, more: string(raw)}, nil
 	}
 	return t.parseScalar(text)
 }

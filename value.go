@@ -12,8 +12,9 @@ import (
 type Value struct {
 	kind Kind
 	bits uint64 // bool, integers in two's complement, float64 bits, enum index
-	text string // string and bytes
-	arr  any    // []bool, []int8 ... []float64, []string; nil for a scalar
+	// more is what has no room in bits, nil for most scalars: the string of a
+	// string or bytes value; []bool, []int8 ... []float64, []string of an array.
+	more any
 }
 
 // Scalar lists the Go types whose values Of and ArrayOf take.
@@ -78,7 +79,7 @@ func Of[T Scalar](v T) Value {
 	case float64:
 		return Value{kind: Float64, bits: math.Float64bits(v)}
 	case string:
-		return Value{kind: String, text: v}
+		return Value{kind: String, more: v}
 	}
 	return Value{}
 }
@@ -96,11 +97,11 @@ func ArrayOf[T Scalar](v []T) Value {
 	if v == nil {
 		v = []T{}
 	}
-	return Value{kind: KindFor[T](), arr: v}
+	return Value{kind: KindFor[T](), more: v}
 }
 
 // BytesOf makes a value of kind Bytes from a copy of b.
-func BytesOf(b []byte) Value { return Value{kind: Bytes, text: string(b)} }
+func BytesOf(b []byte) Value { return Value{kind: Bytes, more: string(b)} }
 
 // EnumOf makes an enum value: the index of a state, from 0.
 func EnumOf(index int) Value { return Value{kind: Enum, bits: uint64(index)} }
@@ -112,7 +113,13 @@ func (v Value) Kind() Kind { return v.kind }
 func (v Value) Known() bool { return v.kind != NoKind }
 
 // IsArray reports whether the value is an array.
-func (v Value) IsArray() bool { return v.arr != nil }
+func (v Value) IsArray() bool {
+	switch v.more.(type) {
+	case nil, string:
+		return false
+	}
+	return true
+}
 
 // Bool returns a bool scalar, or whether a number or enum index is not 0.
 func (v Value) Bool() bool {
@@ -153,7 +160,10 @@ func (v Value) Float() float64 {
 }
 
 // Text returns a string, or the bytes of a Bytes value as they are.
-func (v Value) Text() string { return v.text }
+func (v Value) Text() string {
+	text, _ := v.more.(string)
+	return text
+}
 
 // Index returns the index of an enum's state.
 func (v Value) Index() int { return int(v.bits) }
@@ -161,21 +171,28 @@ func (v Value) Index() int { return int(v.bits) }
 // Elements returns the elements of an array of T, or nil if v is none. The
 // slice is shared and must not be changed.
 func Elements[T Scalar](v Value) []T {
-	elements, _ := v.arr.([]T)
+	elements, _ := v.more.([]T)
 	return elements
 }
 
 // Array returns the typed slice of an array, nil for a scalar. It is shared
 // and must not be changed.
-func (v Value) Array() any { return v.arr }
+func (v Value) Array() any {
+	if !v.IsArray() {
+		return nil
+	}
+	return v.more
+}
 
 // Len returns the number of elements of an array, 1 for a scalar and 0 for the zero Value.
 func (v Value) Len() int {
-	switch a := v.arr.(type) {
+	switch a := v.more.(type) {
 	case nil:
 		if v.kind == NoKind {
 			return 0
 		}
+		return 1
+	case string:
 		return 1
 	case []bool:
 		return len(a)
@@ -208,7 +225,7 @@ func (v Value) Len() int {
 // At returns element i of an array as a scalar; a scalar is its own element 0.
 // It panics if i is out of range, as indexing does.
 func (v Value) At(i int) Value {
-	switch a := v.arr.(type) {
+	switch a := v.more.(type) {
 	case []bool:
 		return Of(a[i])
 	case []int8:
@@ -240,13 +257,14 @@ func (v Value) At(i int) Value {
 // Equal reports whether two values are the same in kind and content. NaN
 // equals NaN, so that a device that keeps saying NaN does not count as changing.
 func (v Value) Equal(w Value) bool {
-	if v.kind != w.kind || v.text != w.text {
+	if v.kind != w.kind || v.IsArray() != w.IsArray() {
 		return false
 	}
-	if v.arr == nil || w.arr == nil {
-		return v.arr == nil && w.arr == nil && (v.bits == w.bits || v.kind.IsFloat() && sameFloat(v.Float(), w.Float()))
-	}
-	switch a := v.arr.(type) {
+	switch a := v.more.(type) {
+	case nil:
+		return v.bits == w.bits || v.kind.IsFloat() && sameFloat(v.Float(), w.Float())
+	case string:
+		return a == w.Text()
 	case []bool:
 		return slices.Equal(a, Elements[bool](w))
 	case []int8:
@@ -279,12 +297,14 @@ func sameFloat(x, y float64) bool { return x == y || math.IsNaN(x) && math.IsNaN
 
 // Size returns the bytes that the value's content takes beyond the Value itself.
 func (v Value) Size() int {
-	if v.arr == nil {
-		return len(v.text)
-	}
-	if texts, ok := v.arr.([]string); ok {
+	switch more := v.more.(type) {
+	case nil:
+		return 0
+	case string:
+		return len(more)
+	case []string:
 		size := 0
-		for _, s := range texts {
+		for _, s := range more {
 			size += 16 + len(s)
 		}
 		return size
