@@ -56,7 +56,26 @@ func (b *bench) heapWith(attributes int) (float64, error) {
 		return 0, err
 	}
 	defer gateway.stop()
+	if err := gateway.waitForPV(fmt.Sprintf("SOFT:V%05d", attributes-1)); err != nil {
+		return 0, err
+	}
 	return gateway.heap()
+}
+
+// waitForPV waits until Channel Access, which learns of attributes by itself, has
+// a name: until then the heap has what is on its way, and not yet what is made of it.
+func (g *watchedGateway) waitForPV(pv string) error {
+	for end := time.Now().Add(20 * time.Second); ; {
+		circuit, err := openCircuit(g.caPort)
+		if err != nil {
+			return err
+		}
+		err = circuit.subscribe(pv)
+		circuit.close()
+		if err == nil || time.Now().After(end) {
+			return err
+		}
+	}
 }
 
 var memoryClient = measure{

@@ -1,9 +1,11 @@
 package bus_test
 
 import (
+	"io"
 	"net"
 	"sync"
 	"testing"
+	"time"
 )
 
 // A proxy carries TCP connections to a target, and can cut them.
@@ -81,12 +83,31 @@ func (p *proxy) accept() {
 			p.closeAll()
 		}
 		p.mu.Unlock()
-		p.wait.Go(func() { p.copy(server, client, &p.toServer) })
-		p.wait.Go(func() { p.copy(client, server, &p.toClient) })
+		end := sync.OnceFunc(func() { p.end(client, server) })
+		p.wait.Go(func() { p.copy(server, client, &p.toServer, end) })
+		p.wait.Go(func() { p.copy(client, server, &p.toClient, end) })
 	}
 }
 
-func (p *proxy) copy(to, from net.Conn, budget *int) {
+// end closes both connections, as when a cable is pulled. The client learns of it
+// when the server is done with what it got: on a busy machine the client would
+// otherwise be back before that, and its old messages came behind its new ones.
+func (p *proxy) end(client, server net.Conn) {
+	if half, ok := server.(*net.TCPConn); ok && half.CloseWrite() == nil {
+		_ = server.SetReadDeadline(time.Now().Add(limit))
+		_, _ = io.Copy(io.Discard, server)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range []net.Conn{client, server} {
+		_ = c.Close()
+		delete(p.conns, c)
+	}
+}
+
+// copy carries bytes in one direction until that fails or budget is used up, and
+// then ends both directions.
+func (p *proxy) copy(to, from net.Conn, budget *int, end func()) {
 	buf := make([]byte, 4096)
 	for {
 		n, err := from.Read(buf)
@@ -100,17 +121,13 @@ func (p *proxy) copy(to, from net.Conn, budget *int) {
 		}
 		p.mu.Unlock()
 		if _, writeErr := to.Write(buf[:n]); err != nil || writeErr != nil || cut {
-			p.mu.Lock()
 			if cut {
+				p.mu.Lock()
 				p.toServer, p.toClient = -1, -1
+				p.mu.Unlock()
 				p.cuts <- struct{}{}
 			}
-			// Both directions end together, as they do when a cable is pulled.
-			_ = to.Close()
-			_ = from.Close()
-			delete(p.conns, to)
-			delete(p.conns, from)
-			p.mu.Unlock()
+			end()
 			return
 		}
 	}
