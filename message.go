@@ -20,7 +20,7 @@ type Owner struct {
 func (o Owner) String() string { return fmt.Sprintf("%s/%s (term %d)", o.Device, o.Instance, o.Term) }
 
 // A Message is what a hub receives: *Update, *Announcement, *DeviceState,
-// *PutVerdict, *BusState or *Dropped. The receiver owns it.
+// *PutVerdict, *BusState, *Dropped, *Absent or *Echo. The receiver owns it.
 type Message interface{ message() }
 
 // An Update is one exchange with a device: all samples that it refreshed. A hub
@@ -131,9 +131,18 @@ type BusState struct {
 // the hub must ask for everything again.
 type Dropped struct{ Count uint64 }
 
+// Absent says that nobody hears what is sent to an owner that a hub asked for: its
+// process has ended, or has lost the bus.
+type Absent struct{ Owner }
+
+// An Echo is what a hub sent to itself. What comes behind it was sent later.
+type Echo struct{}
+
 func (*Update) message()       {}
 func (*Announcement) message() {}
 func (*DeviceState) message()  {}
 func (*PutVerdict) message()   {}
 func (*BusState) message()     {}
 func (*Dropped) message()      {}
+func (*Absent) message()       {}
+func (*Echo) message()         {}

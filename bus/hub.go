@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/nats-io/nats.go"
 
@@ -27,7 +29,7 @@ type Subscription struct {
 	logged  *onceLog
 	replies string // what the subjects of verdicts begin with
 
-	updates, announcements, states, verdicts *nats.Subscription
+	updates, announcements, states, verdicts, absences *nats.Subscription
 }
 
 // Subscribe makes a hub hear everything. The first message is the BusState. When
@@ -44,6 +46,7 @@ func (c *Conn) Subscribe() (*Subscription, error) {
 		{&s.announcements, c.subjects.announce(">")},
 		{&s.states, c.subjects.state(">")},
 		{&s.verdicts, s.replies + "*"},
+		{&s.absences, s.replies + absence + "*.*.*"},
 	} {
 		var err error
 		if *want.sub, err = s.in.subscribe(c.nc, want.subject); err != nil {
@@ -151,8 +154,10 @@ func (s *Subscription) decode(msg *nats.Msg) (gateway.Message, error) {
 			return nil, err
 		}
 		return state, checkSender(msg.Subject, &state.Owner)
+	case s.absences:
+		return s.absent(msg)
 	default:
-		return s.verdict(msg)
+		return s.reply(msg)
 	}
 }
 
@@ -164,13 +169,18 @@ func checkSender(subject string, owner *gateway.Owner) error {
 	return nil
 }
 
-// verdict decodes a reply to SendPut. Which put it answers is in its subject.
-func (s *Subscription) verdict(msg *nats.Msg) (gateway.Message, error) {
-	id, err := parseReplyToken(device(msg.Subject))
+// reply decodes what came to us alone: our own echo, or a reply to SendPut. Which
+// put it answers is in its subject.
+func (s *Subscription) reply(msg *nats.Msg) (gateway.Message, error) {
+	token := device(msg.Subject)
+	if token == echo {
+		return &gateway.Echo{}, nil
+	}
+	id, err := parseReplyToken(token)
 	if err != nil {
 		return nil, err
 	}
-	if len(msg.Data) == 0 && msg.Header.Get("Status") == noResponders {
+	if nobody(msg) {
 		refusal := gateway.Errorf(gateway.KindNotConnected, "no driver takes puts for this device")
 		refusal.Stage = gateway.StageRefused
 		return &gateway.PutVerdict{ID: id, Verdict: gateway.Verdict{Stage: gateway.StageRefused, Err: refusal}}, nil
@@ -183,9 +193,11 @@ func (s *Subscription) verdict(msg *nats.Msg) (gateway.Message, error) {
 	return v, nil
 }
 
-// noResponders is what the server answers at once if nobody listens on the
-// subject of a request.
-const noResponders = "503"
+// nobody reports whether a reply is the server's own, which it gives at once if
+// nobody listens on the subject of a request.
+func nobody(msg *nats.Msg) bool {
+	return len(msg.Data) == 0 && msg.Header.Get("Status") == "503"
+}
 
 // SendPut sends a put to the owner that it names. The verdict comes as a
 // *gateway.PutVerdict with the same ID; if that owner does not exist, at once
@@ -201,6 +213,39 @@ func (s *Subscription) SendPut(p *gateway.Put) error {
 	*pooled = buf
 	return s.conn.publish(s.conn.subjects.put(p.To), s.replies+replyToken(p.ID), buf)
 }
+
+// Ask asks whether an owner is there. If nobody hears that, a *gateway.Absent
+// comes at once. An owner that is there does not answer: it may be held up. The
+// error is of KindBusDown.
+func (s *Subscription) Ask(o gateway.Owner) error {
+	reply := s.replies + absence + o.Device + "." + o.Instance + "." + strconv.FormatUint(o.Term, 10)
+	return s.conn.publish(s.conn.subjects.put(o), reply, nil)
+}
+
+// absent decodes the reply to Ask, which is only about owners that are not there.
+// Whom it was asked for is in its subject.
+func (s *Subscription) absent(msg *nats.Msg) (gateway.Message, error) {
+	if !nobody(msg) {
+		return nil, nil //nolint:nilnil // there is nothing in it.
+	}
+	name := strings.Split(strings.TrimPrefix(msg.Subject, s.replies+absence), ".")
+	term, err := strconv.ParseUint(name[len(name)-1], 10, 64)
+	if err != nil || len(name) != 3 {
+		return nil, fmt.Errorf("%q names no owner", gateway.Quotable(msg.Subject))
+	}
+	return &gateway.Absent{Owner: gateway.Owner{Device: name[0], Instance: name[1], Term: term}}, nil
+}
+
+// Echo sends a *gateway.Echo to this subscription alone. The error is of KindBusDown.
+func (s *Subscription) Echo() error {
+	return s.conn.publish(s.replies+echo, "", nil)
+}
+
+// What the subjects of replies that are no verdicts go on with.
+const (
+	absence = "absent." // followed by the owner
+	echo    = "echo"
+)
 
 // Describe asks all owners to announce. The error is of KindBusDown.
 func (s *Subscription) Describe() error {

@@ -171,6 +171,9 @@ func (o *ownership) rival(msg *nats.Msg, rival gateway.Owner, leaving bool, err 
 }
 
 func (o *ownership) put(msg *nats.Msg) {
+	if len(msg.Data) == 0 {
+		return // A hub asks whether we are here: that it could send this tells.
+	}
 	put, err := o.decoder.Put(msg.Data)
 	if err == nil && (put.To.Device != o.owner.Device || put.To.Instance != o.owner.Instance) {
 		err = fmt.Errorf("it is for %s", put.To)

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polygate/gateway"
+	"github.com/polygate/gateway/bus"
 	"github.com/polygate/gateway/bus/bustest"
 	"github.com/polygate/gateway/bus/embedded"
 )
@@ -142,4 +143,50 @@ func TestPutsThatCannotBeReadAreRefused(t *testing.T) {
 	if conn.Stats().Malformed != 1 {
 		t.Errorf("%+v", conn.Stats())
 	}
+}
+
+// Only of an owner that is not there something is said: at once, and for certain.
+func TestAnOwnerThatIsAskedFor(t *testing.T) {
+	broker := bustest.Broker(t, embedded.Options{})
+	driver, gate := bustest.Connect(t, broker), bustest.Connect(t, broker)
+	hub := listen(t, gate)
+	handler := newRecorder()
+	own(t, driver, oven, handler)
+	must(t, hub.Ask(oven))
+	must(t, hub.Echo()) // comes behind what would be said
+	next[*gateway.Echo](hub)
+
+	older := gateway.Owner{Device: "oven", Instance: "i0", Term: 3}
+	must(t, hub.Ask(older))
+	if got := next[*gateway.Absent](hub); got.Owner != older {
+		t.Errorf("got %v", got.Owner)
+	}
+	must(t, driver.Close())
+	must(t, hub.Ask(oven))
+	if got := next[*gateway.Absent](hub); got.Owner != oven {
+		t.Errorf("got %v", got.Owner)
+	}
+	nothing(t, handler.puts)
+	for _, conn := range []*bus.Conn{gate, driver} {
+		if s := conn.Stats(); s.Malformed != 0 {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// A hub that does not read hears its echo behind everything that was sent before.
+func TestAnEchoComesBehindWhatWasSentBefore(t *testing.T) {
+	broker := bustest.Broker(t, embedded.Options{})
+	driver, gate := bustest.Connect(t, broker), bustest.Connect(t, broker)
+	hub := listen(t, gate)
+	const all = 1000
+	for n := uint64(1); n <= all; n++ {
+		must(t, driver.Update(update(oven, gateway.Of(1.0), n)))
+	}
+	own(t, driver, oven, newRecorder()) // waits until the server has everything
+	must(t, hub.Echo())
+	for range all {
+		next[*gateway.Update](hub)
+	}
+	next[*gateway.Echo](hub)
 }

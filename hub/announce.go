@@ -150,7 +150,7 @@ func (h *Hub) applySet(d *device, a *gateway.Announcement) {
 func (h *Hub) endLoss(d *device, a *gateway.Announcement) {
 	d.staged = staging{}
 	d.state = a.State
-	if d.lost.as != gateway.Available {
+	if d.lost.as != gateway.Available && !h.behind {
 		d.lost = loss{}
 		d.recovered = h.now
 		h.watchHeartbeat(d)

@@ -79,7 +79,7 @@ func (h *Hub) onBusState(s *gateway.BusState) {
 	if s.Connected == h.busUp {
 		return // a bus begins by saying that it is there
 	}
-	h.busUp = s.Connected
+	h.busUp, h.behind = s.Connected, false
 	if !s.Connected {
 		for _, d := range h.devices {
 			left := d.lost.left
@@ -102,36 +102,4 @@ func (h *Hub) onBusState(s *gateway.BusState) {
 		h.watchHeartbeat(d)
 	}
 	h.describeNow()
-}
-
-// watchHeartbeat begins to judge the owner of d by its silence, where silence
-// says something. It must be called when d.heard was set.
-func (h *Hub) watchHeartbeat(d *device) {
-	if h.opts.HeartbeatTimeout > 0 && h.busUp {
-		h.deadlines.set(&d.heartbeat, d.heard.Add(h.opts.HeartbeatTimeout))
-	}
-}
-
-// onHeartbeatDeadline runs once per timeout, not once per message: it looks
-// whether the owner has spoken since. If it comes late itself, this process was
-// held: what the owner said meanwhile has yet to arrive.
-func (h *Hub) onHeartbeatDeadline(d *device) {
-	due := d.heard.Add(h.opts.HeartbeatTimeout)
-	if late := h.now.Sub(due); late > h.opts.HeartbeatTimeout/4 && !d.graced {
-		d.graced = true
-		h.deadlines.set(&d.heartbeat, h.now.Add(h.opts.HeartbeatTimeout/4))
-		return
-	}
-	d.graced = false
-	if due.After(h.now) {
-		h.deadlines.set(&d.heartbeat, due)
-		return
-	}
-	h.loseDriver(d, "the driver is silent")
-}
-
-// loseDriver keeps a left mark: who left does not come back by itself.
-func (h *Hub) loseDriver(d *device, words string) {
-	d.lost = loss{as: gateway.DriverLost, since: h.now, words: words, left: d.lost.left}
-	h.refresh(d)
 }

@@ -34,6 +34,14 @@ func (q *deadlines) set(d *deadline, at time.Time) {
 	heap.Push(&q.heap, d)
 }
 
+// late returns how long the earliest deadline has been due.
+func (q *deadlines) late(now time.Time) time.Duration {
+	if len(q.heap) == 0 {
+		return 0
+	}
+	return now.Sub(q.heap[0].at)
+}
+
 // cancel takes d out, if it is queued.
 func (q *deadlines) cancel(d *deadline) {
 	if d.queued() {

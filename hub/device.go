@@ -26,7 +26,7 @@ type device struct {
 	recovered time.Time // when the last loss ended
 	heard     time.Time // when the owner last spoke
 	heartbeat deadline
-	graced    bool // the heartbeat's deadline was moved since this process was held
+	asked     int // how often the hub has asked for the owner since that
 	clock     ownerClock
 }
 

@@ -24,12 +24,19 @@ type Bus interface {
 	SendPut(*gateway.Put) error
 	// Describe asks all owners to announce.
 	Describe() error
+	// Ask asks whether an owner is there. If it certainly is not, an
+	// *gateway.Absent comes; otherwise nothing need come.
+	Ask(gateway.Owner) error
+	// Echo makes an *gateway.Echo come, behind everything that others have
+	// sent before.
+	Echo() error
 }
 
 // Options change a hub's limits. The zero Options are fit for a bus inside this process.
 type Options struct {
 	// HeartbeatTimeout is how long a driver may be silent before it counts as
-	// lost. 0 means that silence says nothing, as on a bus inside the process.
+	// lost. After a third of that the hub asks whether it is there. 0 means
+	// that silence says nothing, as on a bus inside the process.
 	HeartbeatTimeout time.Duration
 	// MaxPuts and MaxSessionPuts bound the puts under way in all and of one
 	// session; 0 means DefaultMaxPuts and DefaultMaxSessionPuts.
@@ -81,6 +88,9 @@ type Hub struct {
 	replay    replayRing
 	deadlines deadlines
 	busUp     bool
+	// behind says that what comes is of unknown age: this process was held up,
+	// and the echo of what it sent since then has not come.
+	behind bool
 
 	describe     deadline
 	describeNext time.Time // not before this
@@ -146,6 +156,9 @@ func (h *Hub) runTurn(m gateway.Message) {
 	h.now = time.Now()
 	h.turn++
 	h.counts.turn(m != nil, h.now)
+	if h.wasHeld() {
+		h.catchUp()
+	}
 	h.mail.run()
 	for i := 1; m != nil; i++ {
 		h.handle(m)
@@ -180,7 +193,14 @@ func (h *Hub) handle(m gateway.Message) {
 		h.onBusState(m)
 	case *gateway.Dropped:
 		h.counts.dropped.Add(m.Count)
+		if h.behind {
+			h.askEcho() // it may have been among them
+		}
 		h.askDescribe()
+	case *gateway.Absent:
+		h.onAbsent(m)
+	case *gateway.Echo:
+		h.caughtUp()
 	}
 }
 

@@ -19,7 +19,9 @@ type Bus struct {
 	down     bool
 	devices  map[string]*Device
 	asked    int
-	deaf     bool // nobody hears requests to announce
+	deaf     bool          // nobody hears requests to announce
+	dropEcho bool          // the next one is lost
+	hold     chan struct{} // closed when the hub may go on; nil if it may
 	closeErr error
 	settled  []chan struct{} // closed when the hub has nothing left to do
 }
@@ -57,6 +59,7 @@ func (b *Bus) Fail(err error) {
 // Receive satisfies hub.Bus.
 func (b *Bus) Receive(ctx context.Context, wake <-chan struct{}) (gateway.Message, error) {
 	for {
+		b.held(ctx)
 		if m := b.TryReceive(); m != nil {
 			return m, nil
 		}
@@ -66,10 +69,39 @@ func (b *Bus) Receive(ctx context.Context, wake <-chan struct{}) (gateway.Messag
 		select {
 		case <-b.ready:
 		case <-wake:
+			b.held(ctx)
 			return nil, nil //nolint:nilnil // that is the contract.
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
+	}
+}
+
+// Hold holds the hub as if its process were stopped, until resume is called.
+func (b *Bus) Hold() (resume func()) {
+	hold := make(chan struct{})
+	b.mu.Lock()
+	b.hold = hold
+	b.mu.Unlock()
+	return func() {
+		b.mu.Lock()
+		b.hold = nil
+		b.mu.Unlock()
+		close(hold)
+	}
+}
+
+// held waits while the hub is held.
+func (b *Bus) held(ctx context.Context) {
+	b.mu.Lock()
+	hold := b.hold
+	b.mu.Unlock()
+	if hold == nil {
+		return
+	}
+	select {
+	case <-hold:
+	case <-ctx.Done():
 	}
 }
 
@@ -164,6 +196,42 @@ func (b *Bus) Describe() error {
 		}
 	}
 	return nil
+}
+
+// Ask satisfies hub.Bus.
+func (b *Bus) Ask(o gateway.Owner) error {
+	b.mu.Lock()
+	down, d := b.down, b.devices[o.Device]
+	b.mu.Unlock()
+	if down {
+		return gateway.Errorf(gateway.KindBusDown, "bus is away")
+	}
+	if d == nil || !d.listens(o) {
+		b.Post(&gateway.Absent{Owner: o})
+	}
+	return nil
+}
+
+// Echo satisfies hub.Bus.
+func (b *Bus) Echo() error {
+	b.mu.Lock()
+	down, drop := b.down, b.dropEcho
+	b.dropEcho = false
+	b.mu.Unlock()
+	switch {
+	case down:
+		return gateway.Errorf(gateway.KindBusDown, "bus is away")
+	case !drop:
+		b.Post(&gateway.Echo{})
+	}
+	return nil
+}
+
+// DropEcho loses the next echo.
+func (b *Bus) DropEcho() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.dropEcho = true
 }
 
 // Asked returns how often everyone was asked to announce.

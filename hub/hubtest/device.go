@@ -208,6 +208,22 @@ func (d *Device) Leave(words string) {
 	d.line.Disown(state.Owner)
 }
 
+// Die ends the driver's process without a word, until Restart.
+func (d *Device) Die() {
+	d.mu.Lock()
+	d.silent, d.left = true, true
+	owner := d.owner
+	d.mu.Unlock()
+	d.line.Disown(owner)
+}
+
+// listens reports whether the device is this owner's, also if it is silent.
+func (d *Device) listens(o gateway.Owner) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return o == d.owner && !d.left
+}
+
 // SetSilent makes the driver say nothing and hear nothing, or come back.
 func (d *Device) SetSilent(silent bool) {
 	d.mu.Lock()
