@@ -18,17 +18,18 @@ import (
 )
 
 const (
-	connectTimeout = 2 * time.Second // of one attempt, TLS and greeting included
+	connectTimeout = 2 * time.Second // of the greeting, TLS included
 	flushTimeout   = 2 * time.Second
 	// writeTimeout ends a connection whose other side takes nothing any more,
 	// so that publishers are not held up for longer.
 	writeTimeout = 5 * time.Second
-	// A NATS outside that went silent without closing is noticed after two pings.
+	// A NATS outside that hangs is noticed after two pings. Not sooner: one that
+	// goes on has lost nothing, and need not be found again.
 	pingInterval = 5 * time.Second
 	maxPings     = 2
 
 	firstReconnectWait = 50 * time.Millisecond
-	maxReconnectWait   = time.Second
+	maxReconnectWait   = 500 * time.Millisecond
 )
 
 // Options say what to connect to.
@@ -146,15 +147,6 @@ func (c *Conn) options(opts Options) ([]nats.Option, error) {
 		return nil, err
 	}
 	return append(options, identity...), nil
-}
-
-// dialer gives up as soon as the Conn is closed; nats.go would hold Close until
-// the attempt has timed out.
-type dialer Conn
-
-func (d *dialer) Dial(network, address string) (net.Conn, error) {
-	nd := net.Dialer{Timeout: connectTimeout}
-	return nd.DialContext(d.lifetime, network, address)
 }
 
 // reconnectWait returns how long to wait after all servers were tried for the

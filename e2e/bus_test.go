@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/polygate/gateway/e2e/client"
 )
@@ -27,14 +28,18 @@ func TestNATSGoesAwayAndComesBack(t *testing.T) {
 		{what: "paused", begin: s.nats.pause, end: s.nats.resume, silent: true},
 		{what: "cut off", begin: s.nats.cut, end: s.nats.join, silent: true},
 	} {
+		began := time.Now()
 		outage.begin()
 		awaitBad(views, "a bus that is "+outage.what, "COMM", "TIMEOUT")
+		t.Logf("a bus that is %s shows everywhere within %v", outage.what, time.Since(began))
 		value += 2
 		if verdict := s.clients.put(client.SSE, frontendsName, held, value); verdict.OK() {
 			t.Errorf("a put without a bus, which is %s, succeeded: %+v", outage.what, verdict)
 		}
 		outage.end()
+		ended := time.Now()
 		awaitGood(views)
+		t.Logf("all is well %v after the bus was %s", time.Since(ended), outage.what)
 		if verdict := s.clients.put(client.SSE, frontendsName, held, value+1); !verdict.OK() {
 			t.Errorf("a put after the bus was %s: %+v", outage.what, verdict)
 		}

@@ -67,7 +67,9 @@ func TestDriversAndFrontendsInBoxesOfTheirOwn(t *testing.T) {
 	}
 
 	s.drivers.kill()
+	killed := time.Now()
 	awaitBad(views, "a driver that was killed", "COMM")
+	t.Logf("a driver that was killed shows everywhere within %v", time.Since(killed))
 	s.drivers.restart()
 	awaitGood(views)
 
@@ -103,10 +105,18 @@ func TestFrontendsThatHungOrWereCutOffCatchUp(t *testing.T) {
 	for _, f := range silences() {
 		f.begin(s.frontends)
 		witness.await(polled, readback, "good for longer than a heartbeat may take", later(time.Now().Add(2*heartbeatLimit)))
+		ended := time.Now()
 		f.end(s.frontends)
 		awaitGood(views)
 		for _, v := range views {
 			checkOrder(t, v)
+			old := 0
+			for _, e := range v.seen() {
+				if e.At > ended.UnixMicro() && e.Kind == client.Shown && e.Name == polled && e.Good() && *e.Value < float64(e.At-heartbeatLimit.Microseconds()) {
+					old++
+				}
+			}
+			t.Logf("%s: after it was %s, %d values were shown as good that were too old", v.protocol, f.what, old)
 		}
 	}
 }
