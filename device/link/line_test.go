@@ -3,11 +3,7 @@ package link_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
-	"slices"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -200,59 +196,6 @@ func TestBytesThatNobodyWantsAreCounted(t *testing.T) {
 	}
 }
 
-func TestDoWhileDown(t *testing.T) {
-	l := link.NewLine("oven line", openerFunc(func(context.Context) (link.Port, error) {
-		return nil, errors.New("no such port")
-	}), link.WithRetry(time.Millisecond, 5*time.Millisecond))
-	w := watch(l)
-	if s := receive(t, w.states); s.Connected || s.Words != "not opened yet" {
-		t.Errorf("at first %+v", s)
-	}
-	if _, err := query(l, w.User, "?"); !errors.Is(err, link.ErrNotOpen) {
-		t.Errorf("before Serve: %v", err)
-	}
-	serve(t, l)
-	if s := receive(t, w.states); s.Connected || s.Words != "no such port" {
-		t.Errorf("then %+v", s)
-	}
-	_, err := query(l, w.User, "?")
-	if !errors.Is(err, link.ErrNotOpen) || !strings.Contains(err.Error(), "oven line") ||
-		!strings.Contains(err.Error(), "no such port") || !strings.Contains(err.Error(), " since ") {
-		t.Errorf("while down: %v", err)
-	}
-	// The same reason again is told with each attempt: whoever keeps a log decides what is news.
-	if s := receive(t, w.states); s.Connected || s.Words != "no such port" || s.Attempts != 2 {
-		t.Errorf("and then %+v", s)
-	}
-}
-
-func TestLossDuringAnExchange(t *testing.T) {
-	l, w, dev := pipeLine(t, linktest.Faults{})
-	queued := make(chan error, 1)
-	err := l.Do(context.Background(), w.User, link.Poll, func(c *link.Conn) error {
-		go func() {
-			queued <- l.Do(context.Background(), w.User, link.Put, func(*link.Conn) error {
-				t.Error("ran on a lost line")
-				return nil
-			})
-		}()
-		go mustWrite(t, c, "T?\n")
-		mustRead(t, dev, "T?\n")
-		go dev.Close()
-		_, err := line(c, soon())
-		return err
-	})
-	if !errors.Is(err, link.ErrLost) {
-		t.Errorf("the exchange got %v", err)
-	}
-	if err := receive(t, queued); !errors.Is(err, link.ErrNotOpen) {
-		t.Errorf("who waited got %v", err)
-	}
-	if s := w.until(t, false); s.Losses != 1 || s.Words == "" {
-		t.Errorf("state %+v", s)
-	}
-}
-
 func TestContextOfAnExchange(t *testing.T) {
 	l, w, dev := pipeLine(t, linktest.Faults{})
 	hold, held := make(chan struct{}), make(chan struct{})
@@ -324,148 +267,6 @@ func TestConnEndsWithItsExchange(t *testing.T) {
 	}
 }
 
-// inOrder holds the line until all requests wait, and returns who ran when.
-func inOrder(t *testing.T, l *link.Line, holder *link.User, ask []func(run func(*link.Conn) error) error, names []string) []string {
-	t.Helper()
-	var mu sync.Mutex
-	var order []string
-	var all sync.WaitGroup
-	err := l.Do(context.Background(), holder, link.Poll, func(*link.Conn) error {
-		for i, do := range ask {
-			all.Go(func() {
-				if err := do(func(*link.Conn) error {
-					mu.Lock()
-					defer mu.Unlock()
-					order = append(order, names[i])
-					return nil
-				}); err != nil {
-					t.Error(err)
-				}
-			})
-			synctest.Wait() // Until it has queued.
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	all.Wait()
-	return order
-}
-
-func TestTurnsArePriorityThenFair(t *testing.T) { synctest.Test(t, turnsArePriorityThenFair) }
-
-func turnsArePriorityThenFair(t *testing.T) {
-	l, w, _ := pipeLine(t, linktest.Faults{})
-	users := map[string]*link.User{}
-	for _, name := range []string{"a", "b", "c"} {
-		users[name] = l.NewUser(name, link.UserOptions{})
-	}
-	names := []string{"a1", "a2", "a3", "b1", "b2", "c1", "c2 put", "a4 put", "b3 urgent"}
-	var ask []func(func(*link.Conn) error) error
-	for _, n := range names {
-		prio := link.Poll
-		switch {
-		case strings.HasSuffix(n, "put"):
-			prio = link.Put
-		case strings.HasSuffix(n, "urgent"):
-			prio = link.Urgent
-		}
-		ask = append(ask, func(f func(*link.Conn) error) error {
-			return l.Do(context.Background(), users[n[:1]], prio, f)
-		})
-	}
-	got := inOrder(t, l, w.User, ask, names)
-	want := []string{"b3 urgent", "c2 put", "a4 put", "b1", "c1", "a1", "b2", "a2", "a3"}
-	if !slices.Equal(got, want) {
-		t.Errorf("ran  %q\nwant %q", got, want)
-	}
-}
-
-func TestOneExchangeAtATime(t *testing.T) {
-	l, _, dev := pipeLine(t, linktest.Faults{})
-	go echo(dev)
-	var inside atomic.Int32
-	var all sync.WaitGroup
-	for i := range 8 {
-		u := l.NewUser(fmt.Sprint(i), link.UserOptions{})
-		all.Go(func() {
-			for k := range 50 {
-				text := fmt.Sprintf("%d-%d\n", i, k)
-				err := l.Do(context.Background(), u, link.Priority(k%2), func(c *link.Conn) error {
-					if inside.Add(1) != 1 {
-						t.Error("two at a time")
-					}
-					defer inside.Add(-1)
-					if _, err := c.Write([]byte(text)); err != nil {
-						return err
-					}
-					got, err := line(c, soon())
-					if got != text {
-						t.Errorf("asked %q, got %q", text, got)
-					}
-					return err
-				})
-				if err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	all.Wait()
-}
-
-func TestSD04AMinuteOffline(t *testing.T) { synctest.Test(t, aMinuteOffline) }
-
-func aMinuteOffline(t *testing.T) {
-	start := time.Now()
-	var tries []time.Duration
-	l := link.NewLine("line", openerFunc(func(context.Context) (link.Port, error) {
-		tries = append(tries, time.Since(start))
-		if time.Since(start) < time.Minute {
-			return nil, errors.New("refused")
-		}
-		near, far := net.Pipe()
-		t.Cleanup(func() { far.Close() })
-		return near, nil
-	}))
-	w := watch(l)
-	serve(t, l)
-	var told []string
-	up := <-w.states
-	for ; !up.Connected; up = <-w.states {
-		told = append(told, up.Words)
-	}
-	if want := append([]string{"not opened yet"}, slices.Repeat([]string{"refused"}, len(tries)-1)...); !slices.Equal(told, want) {
-		t.Errorf("told %q, want %q", told, want)
-	}
-	if late := up.Since.Sub(start) - time.Minute; late > time.Second {
-		t.Errorf("noticed %s late that it is back", late)
-	}
-	if n := len(tries); n > 65 || tries[n-1]-tries[n-2] != time.Second {
-		t.Errorf("tried at %s", tries)
-	}
-}
-
-// TestFlappingPortIsNotReopenedAtOnce has a server that accepts and hangs up.
-func TestFlappingPortIsNotReopenedAtOnce(t *testing.T) { synctest.Test(t, flappingPort) }
-
-func flappingPort(t *testing.T) {
-	opened := 0
-	l := link.NewLine("line", openerFunc(func(context.Context) (link.Port, error) {
-		opened++
-		near, far := net.Pipe()
-		far.Close()
-		return near, nil
-	}))
-	serve(t, l)
-	<-time.After(time.Minute)
-	synctest.Wait()
-	if opened > 65 {
-		t.Errorf("opened %d times in a minute", opened)
-	}
-}
-
 // TestLineAtRestDoesNothing relies on the clock of the bubble: it stands still
 // while anything runs, and jumps to the next timer when nothing does.
 func TestLineAtRestDoesNothing(t *testing.T) { synctest.Test(t, lineAtRest) }
@@ -506,20 +307,3 @@ func TestServeIsForOnce(t *testing.T) {
 		t.Error("served twice")
 	}
 }
-
-func TestPortThatReturnsNothingIsLost(t *testing.T) {
-	l := link.NewLine("line", openerFunc(func(context.Context) (link.Port, error) { return emptyPort{}, nil }))
-	w := watch(l)
-	serve(t, l)
-	w.until(t, true)
-	w.until(t, false)
-}
-
-// emptyPort behaves as some drivers do when the adapter is pulled.
-type emptyPort struct{}
-
-func (emptyPort) Read([]byte) (int, error)         { return 0, nil }
-func (emptyPort) Write(b []byte) (int, error)      { return len(b), nil }
-func (emptyPort) Close() error                     { return nil }
-func (emptyPort) SetReadDeadline(time.Time) error  { return nil }
-func (emptyPort) SetWriteDeadline(time.Time) error { return nil }
