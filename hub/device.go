@@ -26,7 +26,8 @@ type device struct {
 	recovered time.Time // when the last loss ended
 	heard     time.Time // when the owner last spoke
 	heartbeat deadline
-	asked     int // how often the hub has asked for the owner since that
+	asked     int       // how often the hub has asked for the owner
+	askedOf   time.Time // heard, when it began to ask
 	clock     ownerClock
 }
 

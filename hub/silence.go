@@ -16,7 +16,7 @@ func (h *Hub) patience() time.Duration { return h.opts.HeartbeatTimeout / (maxAs
 // says something. It must be called when d.heard was set.
 func (h *Hub) watchHeartbeat(d *device) {
 	if h.opts.HeartbeatTimeout > 0 && h.busUp {
-		d.asked = 0
+		d.asked, d.askedOf = 0, d.heard
 		h.deadlines.set(&d.heartbeat, d.heard.Add(h.patience()))
 	}
 }
@@ -26,6 +26,9 @@ func (h *Hub) watchHeartbeat(d *device) {
 // once. If all is in vain it is lost. Time alone does not tell, as this process may
 // have been held, and what the owner said meanwhile has yet to arrive.
 func (h *Hub) onHeartbeatDeadline(d *device) {
+	if d.heard.After(d.askedOf) {
+		d.asked, d.askedOf = 0, d.heard
+	}
 	switch {
 	case h.now.Sub(d.heard) < h.patience():
 		h.watchHeartbeat(d)

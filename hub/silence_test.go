@@ -2,6 +2,7 @@ package hub_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/polygate/gateway"
@@ -41,6 +42,12 @@ func TestSilentDriverIsLostAfterTheHeartbeatTimeout(t *testing.T) {
 func TestADriverThatIsGoneIsLostAsSoonAsABeatIsMissing(t *testing.T) {
 	inWorld(t, hub.Options{HeartbeatTimeout: 3 * time.Second}, func(w *world, oven *hubtest.Device) {
 		oven.Set("oven.actual", gateway.Of(1.0))
+		synctest.Wait()
+		oven.OnPut(func(*hubtest.Device, *gateway.Put) {}) // it never ends
+		put, err := w.view.Put(ramp(5))
+		if err != nil {
+			t.Fatal(err)
+		}
 		oven.Die()
 		pass(900 * time.Millisecond)
 		w.wantAvailability("oven.actual", gateway.Available)
@@ -49,6 +56,10 @@ func TestADriverThatIsGoneIsLostAsSoonAsABeatIsMissing(t *testing.T) {
 		if words := w.get("oven.actual").Words; words != "the driver is gone" {
 			t.Errorf("lost because %q", words)
 		}
+		if !isClosed(put.Done()) {
+			t.Fatal("the put has not ended")
+		}
+		wantKind(t, put.Verdict().Err, gateway.KindUnknownOutcome)
 		oven.Restart(false)
 		oven.Announce()
 		w.wantAvailability("oven.actual", gateway.Available)
