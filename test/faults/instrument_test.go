@@ -67,7 +67,7 @@ func newInstrument(t *testing.T) *instrument {
 func (i *instrument) address() string { return i.listener.Addr().String() }
 
 func (i *instrument) accept() {
-	for {
+	for n := 1; ; n++ {
 		conn, err := i.listener.Accept()
 		if err != nil {
 			return
@@ -75,11 +75,13 @@ func (i *instrument) accept() {
 		i.mu.Lock()
 		i.conns[conn] = struct{}{}
 		i.mu.Unlock()
-		i.wait.Go(func() { i.serve(conn) })
+		// Its port alone may have been another's before.
+		from := fmt.Sprintf("connection %d from %s", n, conn.RemoteAddr())
+		i.wait.Go(func() { i.serve(conn, from) })
 	}
 }
 
-func (i *instrument) serve(conn net.Conn) {
+func (i *instrument) serve(conn net.Conn, from string) {
 	defer func() {
 		conn.Close()
 		i.mu.Lock()
@@ -88,7 +90,7 @@ func (i *instrument) serve(conn net.Conn) {
 	}()
 	lines := bufio.NewScanner(conn)
 	for lines.Scan() {
-		reply, held := i.take(request{text: lines.Text(), from: conn.RemoteAddr().String(), at: time.Now()})
+		reply, held := i.take(request{text: lines.Text(), from: from, at: time.Now()})
 		if held != nil {
 			<-held
 		}
