@@ -11,6 +11,7 @@ cache=$PWD/.cache
 venv=$cache/venv
 modules=$cache/node
 jca=$cache/jca.jar
+prometheus=$cache/prometheus
 copy_plugin=org.apache.maven.plugins:maven-dependency-plugin:3.6.1
 missing=0
 
@@ -130,6 +131,29 @@ prepare_chromium() {
 	lacking "Chromium" "install chromium" "tests of the pages in a browser"
 }
 
+# prepare_prometheus takes the program out of its package: installed, it would start to serve.
+prepare_prometheus() {
+	[[ -x $prometheus || -n ${POLYGATE_PROMETHEUS:-} ]] && return
+	if command -v prometheus >/dev/null; then
+		mkdir -p "$cache"
+		ln -sf "$(command -v prometheus)" "$prometheus"
+		return
+	fi
+	if can_install; then
+		echo "unpacking the Debian package prometheus into .cache"
+		mkdir -p "$cache/deb"
+		if (cd "$cache/deb" && { apt-get download prometheus || { apt-get update && apt-get download prometheus; }; } &&
+			dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x ./usr/bin/prometheus) >"$cache/apt.log" 2>&1; then
+			mv "$cache/deb/usr/bin/prometheus" "$prometheus"
+			rm -rf "$cache/deb"
+			return
+		fi
+		tail -n 20 "$cache/apt.log" >&2
+		rm -rf "$cache/deb"
+	fi
+	lacking "Prometheus" "install prometheus" "tests of the alerts and the dashboard"
+}
+
 # prepare_docker: a daemon elsewhere will do; tools/with-docker.sh starts one where none runs.
 prepare_docker() {
 	docker info >/dev/null 2>&1 && return
@@ -147,6 +171,7 @@ prepare_python
 prepare_node
 prepare_java
 prepare_chromium
+prepare_prometheus
 [[ ${1:-} != docker ]] || prepare_docker
 
 mkdir -p "$cache"
@@ -164,7 +189,10 @@ mkdir -p "$cache"
 	if chromium=$(find_chromium); then
 		echo ": \"\${POLYGATE_CHROMIUM:=$chromium}\""
 	fi
-	echo "export POLYGATE_PYTHON POLYGATE_NODE_MODULES POLYGATE_JAVA POLYGATE_JCA POLYGATE_CHROMIUM"
+	if [[ -x $prometheus ]]; then
+		echo ": \"\${POLYGATE_PROMETHEUS:=$prometheus}\""
+	fi
+	echo "export POLYGATE_PYTHON POLYGATE_NODE_MODULES POLYGATE_JAVA POLYGATE_JCA POLYGATE_CHROMIUM POLYGATE_PROMETHEUS"
 } >"$cache/test.env"
 
 if [[ $missing == 1 && ${POLYGATE_REQUIRE:-} == 1 ]]; then
