@@ -108,8 +108,8 @@ func manifests(t *testing.T, rendered string) string {
 	return out
 }
 
-// gateway builds the program as it is shipped.
-func gateway(t *testing.T) func(ctx context.Context, args ...string) (string, error) {
+// build makes the program as it is shipped and returns its path.
+func build(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "gateway")
 	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", path, "github.com/polygate/gateway/cmd/gateway")
@@ -117,6 +117,13 @@ func gateway(t *testing.T) func(ctx context.Context, args ...string) (string, er
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building the gateway: %v\n%s", err, out)
 	}
+	return path
+}
+
+// gateway runs the program as it is shipped.
+func gateway(t *testing.T) func(ctx context.Context, args ...string) (string, error) {
+	t.Helper()
+	path := build(t)
 	return func(ctx context.Context, args ...string) (string, error) {
 		return output(exec.CommandContext(ctx, path, args...))
 	}

@@ -177,22 +177,24 @@ func (c *cluster) caget(environment string) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), limit)
 	defer cancel()
 	command := exec.CommandContext(ctx, "sh", "-c", "export "+environment+`; exec "$@"`, "sh", tool, "-w", "20", "DEMO:RampRate")
-	command.Env = append(os.Environ(), "PATH="+c.pathWithKubectl())
+	command.Env = append(os.Environ(), "PATH="+c.path())
 	if out, err := output(command); err != nil || !strings.HasPrefix(out, "DEMO:RampRate ") {
 		c.t.Errorf("caget with %s: %v %s", environment, err, out)
 	}
 }
 
-// pathWithKubectl is a PATH for commands that documents name.
-func (c *cluster) pathWithKubectl() string {
+// path is a PATH with the tools under the names that documents have.
+func (c *cluster) path() string {
 	c.t.Helper()
-	kubectl, err := exec.LookPath(c.kubectl)
-	if err != nil {
-		c.t.Fatal(err)
-	}
 	dir := c.t.TempDir()
-	if err := os.Symlink(kubectl, filepath.Join(dir, "kubectl")); err != nil {
-		c.t.Fatal(err)
+	for name, tool := range map[string]string{"kubectl": c.kubectl, "helm": c.helm} {
+		found, err := exec.LookPath(tool)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if err := os.Symlink(found, filepath.Join(dir, name)); err != nil {
+			c.t.Fatal(err)
+		}
 	}
 	return dir + string(os.PathListSeparator) + os.Getenv("PATH")
 }

@@ -73,7 +73,9 @@ func TestAlertsAreRaisedForWhatIsWrong(t *testing.T) {
 		return ""
 	})
 	var rules struct {
-		Groups []struct{ Rules []struct{ Name, Health, LastError string } }
+		Groups []struct {
+			Rules []struct{ Name, Health, LastError string }
+		}
 	}
 	if err := p.ask("rules", &rules); err != nil || len(rules.Groups) != 1 {
 		t.Fatalf("got %+v (%v)", rules, err)
