@@ -44,6 +44,8 @@ func runFloor(name string, args []string) error {
 	switch name {
 	case rest:
 		return floorREST(listener, args[0])
+	case "streams":
+		return floorStreams(listener)
 	case graphQL:
 		return floorGraphQL(listener)
 	case gRPC:

@@ -52,7 +52,7 @@ const (
 )
 
 // runSubscribers measures all crowds in turn, each beside what the gateway takes
-// without any, which is subtracted.
+// without any, which is subtracted. Beside event streams runs their floor.
 func runSubscribers(b *bench, frontend string) (outcome, error) {
 	gateway, err := startGateway(b.gateway, also(frontend)+threeCounters)
 	if err != nil {
@@ -64,45 +64,88 @@ func runSubscribers(b *bench, frontend string) (outcome, error) {
 			return outcome{}, err
 		}
 	}
-	alone, err := openFiles(gateway.pid)
+	ours, err := newDeliveries(gateway.pid, gateway.where[frontend], followers[frontend])
 	if err != nil {
 		return outcome{}, err
 	}
-	var costs, quotients [4][]float64 // of each crowd
-	missing := 0
+	all := []*deliveries{ours}
+	if frontend == rest {
+		floor, address, err := startFloor("streams")
+		if err != nil {
+			return outcome{}, err
+		}
+		defer floor.stop()
+		bare, err := newDeliveries(floor.pid, "http://"+address, followREST)
+		if err != nil {
+			return outcome{}, err
+		}
+		all = append(all, bare)
+	}
 	for range subscriberRounds {
-		var round [4]float64
-		for i, c := range crowds {
-			if err := waitForFiles(gateway.pid, alone); err != nil {
-				return outcome{}, err
-			}
-			idle, err := processorShare(gateway.pid, 400*time.Millisecond)
-			if err != nil {
-				return outcome{}, err
-			}
-			s, err := subscribe(gateway.where[frontend], followers[frontend], c.subscribers, c.counter)
-			if err != nil {
-				return outcome{}, err
-			}
-			round[i], err = costPerDelivery(gateway.pid, s, c.window, idle)
-			missing += s.close()
-			if err != nil {
+		for _, d := range all {
+			if err := d.round(); err != nil {
 				return outcome{}, err
 			}
 		}
-		for i, cost := range round {
-			costs[i] = append(costs[i], cost)
-			quotients[i] = append(quotients[i], cost/round[1])
+	}
+	note := fmt.Sprintf("%s µs; medians of %d rounds of all four", medians(ours.costs, "%.1f"), subscriberRounds)
+	if len(all) > 1 {
+		note += fmt.Sprintf("; of a bare loop that writes the same bytes %s: %s µs", medians(all[1].quotients, "%.2f"), medians(all[1].costs, "%.1f"))
+	}
+	met := median(ours.quotients[3]) <= 1.2 && ours.missing == 0
+	return absolute(fmt.Sprintf("%s; %d missing", medians(ours.quotients, "%.2f"), ours.missing), met, note), nil
+}
+
+func medians(of [4][]float64, format string) string {
+	var texts [4]string
+	for i, figures := range of {
+		texts[i] = fmt.Sprintf(format, median(figures))
+	}
+	return strings.Join(texts[:], ", ")
+}
+
+// deliveries are what a server takes for each crowd.
+type deliveries struct {
+	pid    int
+	where  string
+	follow follower
+	files  int // that are open without a crowd
+
+	costs, quotients [4][]float64 // of each crowd
+	missing          int
+}
+
+func newDeliveries(pid int, where string, follow follower) (*deliveries, error) {
+	files, err := openFiles(pid)
+	return &deliveries{pid: pid, where: where, follow: follow, files: files}, err
+}
+
+// round measures each crowd once.
+func (d *deliveries) round() error {
+	var round [4]float64
+	for i, c := range crowds {
+		if err := waitForFiles(d.pid, d.files); err != nil {
+			return err
+		}
+		idle, err := processorShare(d.pid, 400*time.Millisecond)
+		if err != nil {
+			return err
+		}
+		s, err := subscribe(d.where, d.follow, c.subscribers, c.counter)
+		if err != nil {
+			return err
+		}
+		round[i], err = costPerDelivery(d.pid, s, c.window, idle)
+		d.missing += s.close()
+		if err != nil {
+			return err
 		}
 	}
-	var values, notes [4]string
-	for i := range crowds {
-		values[i] = fmt.Sprintf("%.2f", median(quotients[i]))
-		notes[i] = fmt.Sprintf("%.1f", median(costs[i]))
+	for i, cost := range round {
+		d.costs[i] = append(d.costs[i], cost)
+		d.quotients[i] = append(d.quotients[i], cost/round[1])
 	}
-	met := median(quotients[3]) <= 1.2 && missing == 0
-	return absolute(fmt.Sprintf("%s; %d missing", strings.Join(values[:], ", "), missing), met,
-		fmt.Sprintf("%s µs; medians of %d rounds of all four", strings.Join(notes[:], ", "), subscriberRounds)), nil
+	return nil
 }
 
 // openFiles counts what a process has open, its connections among it.
