@@ -2,8 +2,10 @@ package graph
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -11,7 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/99designs/gqlgen/graphql"
 	"github.com/coder/websocket"
+	"github.com/rs/zerolog"
 
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/hub/hubtest"
@@ -211,6 +215,40 @@ func TestABatchAloneIsAnsweredAsAnyOther(t *testing.T) {
 		if strings.Contains(c.query, "more") && strings.Count(e.data, `"ADDED"`) != 2 {
 			t.Errorf("%s\nnot both: %s", c.query, e.data)
 		}
+	}
+}
+
+// TestASubscriptionWhoseClientIsGoneEnds delivers until it is noticed: gqlgen may
+// take an event though the context has ended, and may not.
+func TestASubscriptionWhoseClientIsGoneEnds(t *testing.T) {
+	w := newWorld(t)
+	var log bytes.Buffer
+	w.server.log = zerolog.New(&log)
+	ctx, leave := context.WithCancel(withSession(context.Background(), w.Hub.For(gateway.Caller{})))
+	op, failed := w.server.prepare(ctx, &graphql.RawParams{Query: `subscription { updates(match: "oven.actual") { cursor } }`})
+	if failed != nil {
+		t.Fatal(failed.Errors)
+	}
+	st, err := w.server.streams.add("sse", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.server.streams.remove(st)
+	feed := w.server.newFeed(st, sessionOf(ctx))
+	defer feed.close()
+	sub, failed := feed.start(ctx, op, "", gateway.Cursor{})
+	if failed != nil {
+		t.Fatal(failed.Errors)
+	}
+	leave()
+	for err == nil {
+		_, err = sub.appendResponse(nil, []gateway.Event{{Type: gateway.EventSynced}})
+	}
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
+	if log.Len() > 0 {
+		t.Errorf("the log says %s", log.String())
 	}
 }
 
