@@ -25,12 +25,18 @@ func startFloor(name string, args ...string) (*server, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	address, err := s.address()
+	return s, address, err
+}
+
+// address is what a floor says first. One that does not is stopped.
+func (s *server) address() (string, error) {
 	line, err := s.logs.ReadString('\n')
 	if err != nil {
 		s.stop()
-		return nil, "", fmt.Errorf("the floor %s ended: %w", name, err)
+		return "", fmt.Errorf("the floor %s ended: %w", s.cmd.Args, err)
 	}
-	return s, strings.TrimSpace(line), nil
+	return strings.TrimSpace(line), nil
 }
 
 // runFloor is the floor's process: it prints its address and serves.
@@ -52,8 +58,6 @@ func runFloor(name string, args []string) error {
 		return floorGRPC(listener)
 	case channelAccess:
 		return floorCA(listener)
-	case "idle":
-		return floorIdle(listener, args[0])
 	case "line":
 		return floorLine(listener, args[0], args[1])
 	case "line-put":

@@ -31,7 +31,7 @@ var idleWithout = measure{
 			return outcome{}, err
 		}
 		defer broker.Shutdown()
-		floor, err := startIdleFloor(broker.URL(), len(followers))
+		floor, err := startIdleFloor(b.keepAlive, broker.URL(), len(followers))
 		if err != nil {
 			return outcome{}, err
 		}

@@ -46,8 +46,10 @@ type bench struct {
 	dir      string // for what is needed while it runs
 	gateway  string // binary
 	nobroker string // binary built with -tags nobroker
-	pairs    int
-	window   time.Duration // of one measurement
+	// keepAlive is the bare program beside an idle gateway.
+	keepAlive string
+	pairs     int
+	window    time.Duration // of one measurement
 
 	// What several measures need is made when the first one asks.
 	epics func() (*epics, error)
@@ -60,7 +62,7 @@ type bench struct {
 func newBench(dir string, pairs int, window time.Duration) *bench {
 	b := &bench{
 		dir: dir, gateway: filepath.Join(dir, "gateway"), nobroker: filepath.Join(dir, "gateway-nobroker"),
-		pairs: pairs, window: window,
+		keepAlive: filepath.Join(dir, "keepalive"), pairs: pairs, window: window,
 	}
 	b.epics = sync.OnceValues(func() (*epics, error) { return findEPICS(b) })
 	b.gets = sync.OnceValues(func() (*rounds, error) { return takeGets(b) })
@@ -112,7 +114,10 @@ func run(ctx context.Context, only string, pairs int, window time.Duration) erro
 	}
 	b := newBench(dir, pairs, window)
 	defer b.end()
-	if err := errors.Join(build(ctx, b.gateway), build(ctx, b.nobroker, "-tags", "nobroker")); err != nil {
+	if err := errors.Join(
+		build(ctx, "./cmd/gateway", b.gateway), build(ctx, "./cmd/gateway", b.nobroker, "-tags", "nobroker"),
+		build(ctx, "./bench/keepalive", b.keepAlive),
+	); err != nil {
 		return err
 	}
 	if err := pinSelf(); err != nil {
@@ -140,13 +145,13 @@ func run(ctx context.Context, only string, pairs int, window time.Duration) erro
 	return writeReport(results)
 }
 
-func build(ctx context.Context, binary string, flags ...string) error {
+func build(ctx context.Context, source, binary string, flags ...string) error {
 	args := append([]string{"build", "-trimpath", "-o", binary}, flags...)
-	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/gateway")...)
+	cmd := exec.CommandContext(ctx, "go", append(args, source)...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("building the gateway (run this from the root of the repository): %w", err)
+		return fmt.Errorf("building %s (run this from the root of the repository): %w", source, err)
 	}
 	return nil
 }
