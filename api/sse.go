@@ -148,7 +148,7 @@ func (st *sseStream) serve(client io.Reader, head []byte) {
 				return
 			}
 			if quiet.Over() {
-				err = st.write([]byte(": still here\n\n"))
+				err = st.sign()
 			}
 		}
 	}
@@ -215,6 +215,14 @@ func (st *sseStream) write(data []byte) error {
 	}
 	_, err := st.conn.Write(data)
 	return err
+}
+
+// sign writes a sign of life. What limits it wakes nobody while the stream is quiet.
+func (st *sseStream) sign() error {
+	if err := st.write([]byte(": still here\n\n")); err != nil {
+		return err
+	}
+	return st.conn.SetWriteDeadline(time.Time{})
 }
 
 // buffer is what a stream needs while it writes; an idle stream has none.

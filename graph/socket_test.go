@@ -262,7 +262,8 @@ func TestWEB11KeepAlives(t *testing.T) {
 }
 
 func TestBrokenConversations(t *testing.T) {
-	w := newWorld(t, func(_ *Config, l *limits) { l.begin = 100 * time.Millisecond })
+	w := newWorld(t)
+	hasty := newWorld(t, func(_ *Config, l *limits) { l.begin = 100 * time.Millisecond })
 	init := `{"type":"connection_init"}`
 	sub := `{"id":"a","type":"subscribe","payload":{"query":"subscription { updates { cursor } }"}}`
 	for name, x := range map[string]struct {
@@ -287,7 +288,11 @@ func TestBrokenConversations(t *testing.T) {
 		"large":                  {[]string{init, `"` + strings.Repeat("x", 5<<20) + `"`}, websocket.StatusMessageTooBig},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := w.dial(transportWS)
+			dial := w.dial
+			if len(x.say) == 0 {
+				dial = hasty.dial
+			}
+			p := dial(transportWS)
 			for _, text := range x.say {
 				_ = p.ws.Write(p.ctx, websocket.MessageText, []byte(text))
 			}
@@ -295,6 +300,7 @@ func TestBrokenConversations(t *testing.T) {
 		})
 	}
 	w.wantStreams(0)
+	hasty.wantStreams(0)
 }
 
 func TestOperationsThatCannotBegin(t *testing.T) {

@@ -91,7 +91,7 @@ func (o *eventWriter) follow(ctx context.Context, feed *feed) {
 				return
 			}
 			if quiet.Over() {
-				err = o.write([]byte(": still here\n\n"))
+				err = o.sign()
 			}
 		}
 	}
@@ -127,4 +127,12 @@ func (o *eventWriter) write(data []byte) error {
 		return err
 	}
 	return o.control.Flush()
+}
+
+// sign writes a sign of life. What limits it wakes nobody while the stream is quiet.
+func (o *eventWriter) sign() error {
+	if err := o.write([]byte(": still here\n\n")); err != nil {
+		return err
+	}
+	return o.control.SetWriteDeadline(time.Time{})
 }
