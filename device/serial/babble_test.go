@@ -96,7 +96,9 @@ attributes:
 					t.Error(err)
 				}
 				cancel()
-				<-served
+				if err := <-served; err != nil {
+					t.Error(err)
+				}
 				instrument.ended.Wait()
 			})
 		})
