@@ -223,24 +223,28 @@ func (d *directory) lookup(name string) (*gateway.Descriptor, gateway.Role) {
 // buffer; it is not kept.
 func (d *directory) record(name string) *record {
 	d.mu.RLock()
-	r := d.records[name]
+	known := d.records[name]
 	desc, _ := d.lookup(name)
 	d.mu.RUnlock()
-	if r != nil || desc == nil {
-		return r
+	if known != nil || desc == nil {
+		return known
 	}
+	return d.makeRecord(name)
+}
+
+func (d *directory) makeRecord(name string) *record {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if r = d.records[name]; r != nil {
-		return r
+	if known := d.records[name]; known != nil {
+		return known // another client was faster
 	}
-	desc, role := d.lookup(name) // it may have changed
+	desc, role := d.lookup(name)
 	if desc == nil {
-		return nil
+		return nil // gone meanwhile
 	}
-	r = newRecord(strings.Clone(name), desc, role)
-	d.records[r.name] = r
-	return r
+	made := newRecord(strings.Clone(name), desc, role)
+	d.records[made.name] = made
+	return made
 }
 
 // has tells whether a channel can be found.
