@@ -47,7 +47,9 @@ func TestCheckConnectsToTheNATSOutsideIfAsked(t *testing.T) {
 		{"there", natsOutside(t), []string{"--connect"}, exitOK, "connected to nats://"},
 		{"none outside", "", []string{"--connect"}, exitOK, "is fine"},
 		{
-			"away", "nats://anna:SECRET@" + nowhere, []string{"--connect"}, exitFailed,
+			"away", "nats://anna:SECRET@" + nowhere,
+			[]string{"--connect"},
+			exitFailed,
 			"bus.url: there is no NATS at nats://anna:xxxxx@" + nowhere + ": dial tcp " + nowhere + ": connect: connection refused",
 		},
 	}
