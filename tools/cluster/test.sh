@@ -45,7 +45,7 @@ images() {
 caget_image() {
 	local tool path files
 	[[ -n ${POLYGATE_PYTHON:-} ]] || return 0
-	tool=$(find "${POLYGATE_PYTHON%/bin/*}/lib/" -path '*/usr/bin/caget' -print -quit 2>/dev/null)
+	tool=$(find "${POLYGATE_PYTHON%/bin/*}/lib/" -path '*/usr/bin/caget' -print -quit 2>/dev/null || true)
 	[[ -n $tool ]] || return 0
 	files=("$tool:/usr/bin/caget")
 	while read -r path; do
