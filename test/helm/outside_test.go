@@ -102,7 +102,11 @@ func (c *cluster) nodePorts() (at addresses) {
 // get reads a page, or returns the error as text.
 func get(url string) string {
 	client := http.Client{Timeout: 10 * time.Second}
-	response, err := client.Get(url)
+	return answer(client.Get(url))
+}
+
+// answer is what came, or why nothing did.
+func answer(response *http.Response, err error) string {
 	if err != nil {
 		return err.Error()
 	}

@@ -2,7 +2,6 @@ package helm_test
 
 import (
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -142,16 +141,7 @@ func (c *cluster) put(rest, value string) {
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return err.Error()
-		}
-		defer response.Body.Close()
-		body, err := io.ReadAll(response.Body)
-		if err != nil {
-			return err.Error()
-		}
-		return string(body)
+		return answer(http.DefaultClient.Do(request))
 	})
 }
 
