@@ -23,8 +23,7 @@ const (
 	// writeTimeout ends a connection whose other side takes nothing any more,
 	// so that publishers are not held up for longer.
 	writeTimeout = 5 * time.Second
-	// A NATS outside that hangs is noticed after two pings. Not sooner: one that
-	// goes on has lost nothing, and need not be found again.
+	// See probe for a sooner way.
 	pingInterval = 5 * time.Second
 	maxPings     = 2
 
@@ -67,8 +66,14 @@ type Conn struct {
 	changed chan struct{}   // closed and replaced when state changes
 	link    context.Context // ends with the present connection
 	unlink  context.CancelFunc
+	socket  net.Conn // of a NATS outside: the one that was made last
+	probing bool
+	silent  bool // the connection was left because the server does not answer
+	back    backchannel
 	inboxes map[*inbox]struct{}
 	owners  map[*ownership]struct{}
+
+	probed sync.WaitGroup
 }
 
 // Connect connects to the broker within this process, or to a NATS outside. If
@@ -185,6 +190,9 @@ func (c *Conn) connected(nc *nats.Conn, again bool) {
 func (c *Conn) disconnected(err error) {
 	c.mu.Lock()
 	c.unlink()
+	if c.silent {
+		err, c.silent = errSilent, false
+	}
 	c.mu.Unlock()
 	if !c.up.Swap(false) {
 		return
@@ -328,6 +336,7 @@ func (c *Conn) Close() error {
 	c.mu.Unlock()
 	c.nc.Close()
 	<-c.closed
+	c.probed.Wait()
 	if err != nil {
 		return fmt.Errorf("closing the bus: %w", err)
 	}

@@ -17,11 +17,17 @@ const (
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: int(unheardTimeout/time.Second) - 1}
 
 // A dialer gives up as soon as the Conn is closed; nats.go would hold Close until
-// the attempt has timed out.
+// the attempt has timed out. The Conn keeps what it made, to leave a silent server.
 type dialer Conn
 
 // Dial implements nats.CustomDialer.
 func (d *dialer) Dial(network, address string) (net.Conn, error) {
 	nd := net.Dialer{Timeout: dialTimeout, KeepAliveConfig: keepAlive, Control: limitUnacknowledged}
-	return nd.DialContext(d.lifetime, network, address)
+	socket, err := nd.DialContext(d.lifetime, network, address)
+	if err == nil {
+		d.mu.Lock()
+		d.socket = socket
+		d.mu.Unlock()
+	}
+	return socket, err
 }

@@ -215,11 +215,14 @@ func (s *Subscription) SendPut(p *gateway.Put) error {
 }
 
 // Ask asks whether an owner is there. If nobody hears that, a *gateway.Absent
-// comes at once. An owner that is there does not answer: it may be held up. The
+// comes at once. An owner that is there does not answer: it may be held up. If the
+// server does not answer either, it is left for another or a new connection. The
 // error is of KindBusDown.
 func (s *Subscription) Ask(o gateway.Owner) error {
 	reply := s.replies + absence + o.Device + "." + o.Instance + "." + strconv.FormatUint(o.Term, 10)
-	return s.conn.publish(s.conn.subjects.put(o), reply, nil)
+	err := s.conn.publish(s.conn.subjects.put(o), reply, nil)
+	s.conn.probe()
+	return err
 }
 
 // absent decodes the reply to Ask, which is only about owners that are not there.

@@ -17,6 +17,9 @@ type proxy struct {
 	mu    sync.Mutex
 	conns map[net.Conn]struct{}
 	down  bool
+	// swallowing is which directions lose all their bytes, as in a network that was
+	// cut, or at a server that hangs.
+	swallowing directions
 	// toServer and toClient are how many more bytes may pass before the
 	// connections are cut; negative for no end.
 	toServer, toClient int
@@ -52,6 +55,16 @@ func (p *proxy) setDown(down bool) {
 	}
 }
 
+// A directions says which ways of a connection are meant.
+type directions struct{ toServer, toClient bool }
+
+// swallow makes bytes disappear without anybody being told.
+func (p *proxy) swallow(which directions) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.swallowing = which
+}
+
 // cutAfter cuts the connections after so many more bytes in one direction.
 func (p *proxy) cutAfter(toServer, toClient int) {
 	p.mu.Lock()
@@ -84,8 +97,8 @@ func (p *proxy) accept() {
 		}
 		p.mu.Unlock()
 		end := sync.OnceFunc(func() { p.end(client, server) })
-		p.wait.Go(func() { p.copy(server, client, &p.toServer, end) })
-		p.wait.Go(func() { p.copy(client, server, &p.toClient, end) })
+		p.wait.Go(func() { p.copy(server, client, &p.toServer, &p.swallowing.toServer, end) })
+		p.wait.Go(func() { p.copy(client, server, &p.toClient, &p.swallowing.toClient, end) })
 	}
 }
 
@@ -107,7 +120,7 @@ func (p *proxy) end(client, server net.Conn) {
 
 // copy carries bytes in one direction until that fails or budget is used up, and
 // then ends both directions.
-func (p *proxy) copy(to, from net.Conn, budget *int, end func()) {
+func (p *proxy) copy(to, from net.Conn, budget *int, swallow *bool, end func()) {
 	buf := make([]byte, 4096)
 	for {
 		n, err := from.Read(buf)
@@ -118,6 +131,9 @@ func (p *proxy) copy(to, from net.Conn, budget *int, end func()) {
 				n = *budget
 			}
 			*budget -= n
+		}
+		if *swallow {
+			n = 0
 		}
 		p.mu.Unlock()
 		if _, writeErr := to.Write(buf[:n]); err != nil || writeErr != nil || cut {

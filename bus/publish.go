@@ -164,7 +164,11 @@ func (c *Conn) State(s *gateway.DeviceState) error {
 		return gateway.Errorf(gateway.KindMalformed, "state of %s: %w", s.Device, err)
 	}
 	*pooled = buf
-	return c.publish(c.subjects.state(s.Device), "", buf)
+	if err := c.publish(c.subjects.state(s.Device), "", buf); err != nil {
+		return err
+	}
+	c.saidState()
+	return nil
 }
 
 // sendVerdict sends a verdict without its samples, and then without its result,

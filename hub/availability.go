@@ -88,6 +88,7 @@ func (h *Hub) onBusState(s *gateway.BusState) {
 			h.deadlines.cancel(&d.heartbeat)
 			h.refresh(d)
 		}
+		h.puts.failUntaken("the bus was lost before the driver said that it has it")
 		return
 	}
 	for _, d := range h.devices {

@@ -118,6 +118,18 @@ func (t *putTable) failOwner(owner gateway.Owner, why string) {
 	}
 }
 
+// failUntaken ends the puts of which nobody knows whether they have arrived. A
+// verdict of one that its driver has taken can still come.
+func (t *putTable) failUntaken(why string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for n, p := range t.pending {
+		if !p.isAccepted {
+			t.end(n, p, unknownOutcome("%s: %s", p.path, why))
+		}
+	}
+}
+
 // drain refuses new puts and returns a channel that is closed when none is
 // under way any more.
 func (t *putTable) drain() <-chan struct{} {

@@ -455,3 +455,40 @@ func TestBUS06VerdictAndValueNeverSwap(t *testing.T) {
 		}
 	}
 }
+
+// Whether a put got through is not known when the bus is lost behind it, and nothing
+// more will be heard of it. One that its driver has taken still gets its verdict.
+func TestPutsThatNoDriverHasTakenEndWithTheBus(t *testing.T) {
+	inWorld(t, hub.Options{}, func(w *world, oven *hubtest.Device) {
+		synctest.Wait()
+		oven.OnPut(func(d *hubtest.Device, p *gateway.Put) {
+			if p.Value.Float() == 1 {
+				d.Accept(p)
+			}
+		})
+		taken, err := w.view.Put(ramp(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-taken.Accepted()
+		onTheWay, err := w.view.Put(ramp(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		w.bus.SetConnected(gateway.BusState{Since: time.Now(), Words: "nats is away"})
+		v := gateway.Wait(context.Background(), onTheWay)
+		wantKind(t, v.Err, gateway.KindUnknownOutcome)
+		if v.Stage != gateway.StageSent || time.Since(began) != 0 {
+			t.Errorf("stage %v after %v", v.Stage, time.Since(began))
+		}
+		if isClosed(taken.Done()) {
+			t.Fatal("a put that was taken has ended")
+		}
+		w.bus.SetConnected(gateway.BusState{Connected: true, Since: time.Now()})
+		oven.Finish(oven.Puts()[0], gateway.Verdict{Stage: gateway.StageAcknowledged})
+		if v := gateway.Wait(context.Background(), taken); v.Err != nil {
+			t.Errorf("got %v", v.Err)
+		}
+	})
+}
