@@ -221,6 +221,9 @@ func (c *Conn) change(state gateway.BusState) {
 }
 
 func (c *Conn) asyncError(sub *nats.Subscription, err error) {
+	if errors.Is(err, net.ErrClosed) {
+		return // by this process, which says why
+	}
 	event := c.log.Warn().Err(err)
 	if sub != nil {
 		event = event.Str("subject", sub.Subject)

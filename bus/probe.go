@@ -20,7 +20,7 @@ const (
 	quiet = 700 * time.Millisecond
 )
 
-var errSilent = errors.New("the server does not answer")
+var errSilent = errors.New("NATS does not answer")
 
 // probe finds out whether the server is there, and leaves it if not.
 func (c *Conn) probe() {

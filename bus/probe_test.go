@@ -21,7 +21,7 @@ func TestAServerThatDoesNotAnswerIsLeftWhenAnOwnerIsMissed(t *testing.T) {
 			hub := listen(t, dial(t, p.url()))
 			p.swallow(lost)
 			must(t, hub.Ask(oven))
-			if s := next[*gateway.BusState](hub); s.Connected || s.Words != "the server does not answer" {
+			if s := next[*gateway.BusState](hub); s.Connected || s.Words != "NATS does not answer" {
 				t.Errorf("got %+v", s)
 			}
 			wantKind(t, hub.SendPut(put(oven, 1)), gateway.KindBusDown)
@@ -51,7 +51,7 @@ func TestAnOwnerThatDoesNotHearItselfLeavesTheServer(t *testing.T) {
 		select {
 		case s := <-handler.states:
 			left = !s.Connected
-			if s.Words != "the server does not answer" {
+			if s.Words != "NATS does not answer" {
 				t.Errorf("got %+v", s)
 			}
 		case <-beat.C:

@@ -49,7 +49,7 @@ type namedFrontend struct {
 
 // build makes all parts of a plan. It opens nothing.
 func build(f *file, log zerolog.Logger) (*process, error) {
-	p := &process{log: log, bus: &busPart{config: f.bus, log: component(log, "bus")}}
+	p := &process{log: log, bus: &busPart{config: f.bus, hears: len(f.frontends) > 0, log: component(log, "bus")}}
 	if len(f.frontends) > 0 {
 		options := hub.Options{}
 		if shared(f.bus) {
@@ -174,11 +174,12 @@ func (s serving) Serve(ctx context.Context) error { return s.serve(ctx) }
 // it once they serve, which is after its Listen.
 type busPart struct {
 	config bus.Config
+	hears  bool // there is a hub, which takes what comes
 	log    zerolog.Logger
 
 	broker            *embedded.Broker
 	conn              *bus.Conn
-	*bus.Subscription // of the hub
+	*bus.Subscription // of the hub; nil without one
 }
 
 // Listen starts the broker if there is one, and connects.
@@ -197,7 +198,9 @@ func (b *busPart) Listen(ctx context.Context) error {
 	conn, err := bus.Connect(ctx, options)
 	if err == nil {
 		b.conn = conn
-		b.Subscription, err = conn.Subscribe()
+		if b.hears {
+			b.Subscription, err = conn.Subscribe()
+		}
 	}
 	if err != nil {
 		b.close()
