@@ -29,6 +29,7 @@ func (s subjects) update(device string) string   { return string(s) + "update." 
 func (s subjects) announce(device string) string { return string(s) + "announce." + device }
 func (s subjects) state(device string) string    { return string(s) + "state." + device }
 func (s subjects) describe() string              { return string(s) + "describe" }
+func (s subjects) trace(link string) string      { return string(s) + "trace." + link }
 
 func (s subjects) put(owner gateway.Owner) string {
 	return string(s) + "put." + owner.Device + "." + owner.Instance

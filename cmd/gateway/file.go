@@ -117,6 +117,10 @@ func (f *file) planLinks(document *config.Document) {
 	for _, name := range document.Keys("links") {
 		var c linkConfig
 		document.Decode(&c, []string{"links", name})
+		if err := gateway.CheckSegment(name); err != nil {
+			document.Problem([]string{"links", name}, "the name of a link: %v", err)
+			continue
+		}
 		opener, err := c.opener()
 		if err != nil {
 			document.Problem([]string{"links", name}, "link %s: %v", name, err)

@@ -129,7 +129,8 @@ func (p *process) groups() []app.Group {
 	}
 	var lines, devices, frontends app.Group
 	for _, line := range p.lines {
-		lines.Parts = append(lines.Parts, app.Named{Name: "link " + line.Name(), Part: serving{line.Serve}})
+		lines.Parts = append(lines.Parts, app.Named{Name: "link " + line.Name(), Part: serving{line.Serve}},
+			app.Named{Name: "traces of " + line.Name(), Part: p.tracing(line)})
 	}
 	for _, d := range p.devices {
 		devices.Parts = append(devices.Parts, app.Named{Name: "device " + d.Name(), Part: serving{d.Serve}})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/device/link"
 )
 
@@ -31,39 +32,85 @@ func (p *process) trace(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("there is no link %q in use; links are: %s", name, strings.Join(p.lineNames(), ", ")), http.StatusNotFound)
 		return
 	}
-	ctx := r.Context()
-	if text := r.URL.Query().Get("seconds"); text != "" {
-		limit, err := time.ParseDuration(text + "s")
-		if err != nil || limit <= 0 {
-			http.Error(w, fmt.Sprintf("seconds=%s is no time", text), http.StatusBadRequest)
-			return
-		}
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, limit)
-		defer cancel()
-	}
-	trace, err := p.lines[i].Trace()
+	ctx, cancel, err := forSeconds(r.Context(), r.URL.Query().Get("seconds"))
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	defer trace.Close()
+	defer cancel()
 	w.Header().Set("Content-Type", "text/plain; charset=us-ascii")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	// The client is gone if one of these fails, and ctx tells.
 	control := http.NewResponseController(w)
-	text := fmt.Appendf(nil, "# trace of %s: %s\n", name, p.lines[i])
-	for {
+	// Whatever say returns ends the trace; the client is gone then, and ctx tells.
+	err = follow(ctx, p.lines[i], func(text []byte) error {
 		_ = control.SetWriteDeadline(time.Now().Add(traceWriteLimit))
-		if _, err := w.Write(text); err != nil || control.Flush() != nil {
-			return
+		_, err := w.Write(text)
+		return errors.Join(err, control.Flush())
+	})
+	if !errors.Is(err, link.ErrTraced) {
+		return
+	}
+	http.Error(w, err.Error(), http.StatusServiceUnavailable)
+}
+
+// tracing is the part that answers on the bus who asks for the bytes of a line.
+// A request has the seconds that it wants, or nothing; what is wrong with it is
+// a remark in the trace.
+func (p *process) tracing(line *link.Line) serving {
+	return serving{func(ctx context.Context) error {
+		return p.bus.conn.ServeTraces(ctx, line.Name(), func(ctx context.Context, request string, say func([]byte) error) {
+			ctx, cancel, err := forSeconds(ctx, strings.TrimSpace(request))
+			if err == nil {
+				defer cancel()
+				err = follow(ctx, line, say)
+			}
+			if err != nil {
+				_ = say(fmt.Appendf(nil, "# %s\n", err)) // fails if nobody listens
+			}
+		})
+	}}
+}
+
+// forSeconds limits a trace to as many seconds as a text says, if it says something.
+func forSeconds(ctx context.Context, text string) (context.Context, context.CancelFunc, error) {
+	if text == "" {
+		return ctx, func() {}, nil
+	}
+	limit, err := time.ParseDuration(text + "s")
+	if err != nil || limit <= 0 {
+		return nil, nil, fmt.Errorf("seconds=%s is no time", gateway.Quotable(text))
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	return ctx, cancel, nil
+}
+
+// traceChunk is how much text is said at once, unless one piece has more.
+const traceChunk = 64 << 10
+
+// follow says the bytes of a line until ctx ends, which is no error, or say fails.
+func follow(ctx context.Context, line *link.Line, say func(text []byte) error) error {
+	trace, err := line.Trace()
+	if err != nil {
+		return err
+	}
+	defer trace.Close()
+	text := fmt.Appendf(nil, "# trace of %s: %s\n", line.Name(), line)
+	for {
+		if err := say(text); err != nil {
+			return err
 		}
 		pieces, err := trace.Next(ctx)
 		if err != nil {
-			return
+			return nil // it has gone on for as long as was wanted
 		}
 		text = text[:0]
 		for i := range pieces {
+			if len(text) > traceChunk {
+				if err := say(text); err != nil {
+					return err
+				}
+				text = text[:0]
+			}
 			text = pieces[i].AppendText(text)
 		}
 	}

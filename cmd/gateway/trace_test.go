@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 
 	"github.com/polygate/gateway/device/link"
@@ -86,7 +88,7 @@ func TestWatchShowsAndSavesEveryByteOfALink(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	saved := filepath.Join(t.TempDir(), "line1.trace")
-	out, errs := &heard{want: `out "N01?\r\n"`, times: 1, then: func() {
+	out, errs := &heard{want: `out "N01?\r\n"`, times: 2, then: func() {
 		if n := linkOf(t, ops)["traces"]; n != 1.0 {
 			t.Errorf("the status shows %v traces", n)
 		}
@@ -164,5 +166,59 @@ func TestTraceRequests(t *testing.T) {
 		if response.StatusCode != http.StatusBadRequest {
 			t.Errorf("seconds=%s: %d %s", seconds, response.StatusCode, text)
 		}
+	}
+}
+
+func TestTheBusTellsEveryByteOfALink(t *testing.T) {
+	p := startProcess(t, withOps+demoDevice+"bus: {listen: \"127.0.0.1:0\"}\n")
+	nc, err := nats.Connect(p.bus.broker.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	// trace asks for a trace, and returns it up to where it ends, or ready is true.
+	trace := func(request string, ready func(text string) bool) string {
+		replies, err := nc.SubscribeSync(nc.NewInbox())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = replies.Unsubscribe() }()
+		text := ""
+		ask := func() {
+			if err := nc.PublishRequest("polygate.v1.trace.line1", replies.Subject, []byte(request)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ask()
+		for {
+			switch msg, err := replies.NextMsg(20 * time.Second); {
+			case errors.Is(err, nats.ErrNoResponders) && text == "":
+				ask() // the line has only just begun to serve
+			case err != nil:
+				t.Fatalf("%v after %q", err, text)
+			default:
+				text += string(msg.Data)
+				if len(msg.Data) == 0 || ready(text) {
+					return text
+				}
+			}
+		}
+	}
+	never := func(string) bool { return false }
+	text := trace("", func(text string) bool { return strings.Contains(text, ` out "N01?\r\n"`) })
+	if !strings.HasPrefix(text, "# trace of line1: simulated temperature-controller\n") {
+		t.Errorf("a trace does not tell what it is of: %s", text)
+	}
+	if _, err := link.ParseTrace(text); err != nil {
+		t.Error(err)
+	}
+	if text := trace("0.001", never); !strings.HasPrefix(text, "# trace of line1: ") {
+		t.Errorf("got %q", text)
+	}
+	if text := trace("soon", never); text != "# seconds=soon is no time\n" {
+		t.Errorf("got %q", text)
+	}
+	if _, err := nc.Request("polygate.v1.trace.line2", nil, 20*time.Second); !errors.Is(err, nats.ErrNoResponders) {
+		t.Errorf("a link that does not exist: %v", err)
 	}
 }

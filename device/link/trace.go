@@ -81,8 +81,9 @@ func (t *Trace) Close() {
 	l.traces.Store(&traces)
 }
 
-// Next waits for bytes and returns all pieces that are there, in the order and
-// the pieces in which they were read or written. Its error is the context's.
+// Next waits for bytes and returns all pieces that are there, at least one, in the
+// order and the pieces in which they were read or written. Its error is the context's.
+// It is for one goroutine.
 func (t *Trace) Next(ctx context.Context) ([]Piece, error) {
 	select {
 	case <-t.ready:
@@ -91,6 +92,10 @@ func (t *Trace) Next(ctx context.Context) ([]Piece, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	select {
+	case <-t.ready: // for a piece that came meanwhile, and is taken now, too
+	default:
+	}
 	pieces := t.pieces
 	t.pieces, t.size = nil, 0
 	return pieces, nil
