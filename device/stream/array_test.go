@@ -25,7 +25,8 @@ func TestSD06ElementsEndAtTheSeparator(t *testing.T) {
 		runMatch(t, Options{Array: true, Separator: sep}, []matchCase{
 			{"FW 2 %s", "FW 2 100 0.9.1  101\t0.9.2", texts("100", "0.9.1", "101", "0.9.2"), 0},
 			{"%[a-z ]", "a b", texts("a", "b"), 0},
-			{`%s\_`, "  3 4   ", texts("3", "4", ""), 0},
+			{"%s", "3 4 ", texts("3", "4"), 0},
+			{`%s\_`, "  3 4   ", texts("3", "4"), 0},
 		})
 	}
 	runMatch(t, Options{Array: true, Separator: `;\?`}, []matchCase{{"%s", "a;1b;2c;", texts("a", "b", "c;"), 0}})
@@ -56,6 +57,9 @@ func TestArrayInput(t *testing.T) {
 		{`%3i\_`, "       3     2        1    ", ints(3, 2, 1), 0},
 		{`%3i\_`, "12345", ints(123, 45), 0},
 		{"%d V", "1 2 V", ints(1, 2), 0},
+		{"%d", "1 2 \r\n", ints(1, 2), 0},
+		{"%d;", "1 2 ;", ints(1, 2), 0},
+		{"%d ", "1 2 ", ints(1, 2), 0},
 		{"%d", "1 2 x", nil, Extra},
 	})
 	runMatch(t, Options{Array: true, Separator: `\_...\_`}, []matchCase{
@@ -126,6 +130,11 @@ func TestSD37ShortLinesAreRefused(t *testing.T) {
 	if _, err := mustParse(t, "%f,:", o).Match([]byte(line + ",:")); err != nil {
 		t.Error(err)
 	}
+	runMatch(t, Options{Array: true, Separator: " ", Elements: 3}, []matchCase{
+		{"%s", "a b ", nil, WrongCount},
+		{"%d", "1 2 ", nil, WrongCount},
+		{"%d", "1 2 3 ", ints(1, 2, 3), 0},
+	})
 	o.IgnoreExtra = true
 	runMatch(t, o, []matchCase{
 		{"%f", strings.Join(numbers[1:], ","), nil, WrongCount},

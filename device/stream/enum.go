@@ -87,8 +87,9 @@ func bounded(s string) string {
 	return s
 }
 
-// number reads what follows the = of an enum text: an integer as in C, or ?
-// for the text that is written for every other number.
+// number reads what follows the = of an enum text: an integer as in C, where
+// blanks may stand in front, or ? for the text that is written for every other
+// number.
 func (p *parser) number(c *enumConv) (int64, error) {
 	start := p.pos
 	if p.peek() == '?' {
@@ -99,10 +100,12 @@ func (p *parser) number(c *enumConv) (int64, error) {
 		c.other = len(c.choices)
 		return 0, nil
 	}
+	p.pos += skipSpace([]byte(p.text[p.pos:]))
+	from := p.pos
 	for p.pos < len(p.text) && (isAlnum(p.text[p.pos]) || p.text[p.pos] == '-' || p.text[p.pos] == '+') {
 		p.pos++
 	}
-	n, err := strconv.ParseInt(p.text[start:p.pos], 0, 64)
+	n, err := strconv.ParseInt(p.text[from:p.pos], 0, 64)
 	if err != nil {
 		return 0, fail(start, "an integer is expected after =, as in on=1; a = inside a text is written \\=")
 	}

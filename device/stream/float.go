@@ -98,8 +98,7 @@ func parseFloat(b []byte, point byte) (float64, error) {
 	return strconv.ParseFloat(string(text), 64)
 }
 
-// special reads inf, infinity and nan in any case, not followed by a letter
-// or digit, and returns their length.
+// special reads inf, infinity and nan in any case, and returns their length.
 func special(b []byte) (float64, int) {
 	if len(b) == 0 || !isAlpha(b[0]) {
 		return 0, 0
@@ -108,13 +107,9 @@ func special(b []byte) (float64, int) {
 		word  string
 		value float64
 	}{{"infinity", math.Inf(1)}, {"inf", math.Inf(1)}, {"nan", math.NaN()}} {
-		if len(b) < len(w.word) || !equalFold(b[:len(w.word)], w.word) {
-			continue
+		if len(b) >= len(w.word) && equalFold(b[:len(w.word)], w.word) {
+			return w.value, len(w.word)
 		}
-		if len(b) > len(w.word) && isAlnum(b[len(w.word)]) {
-			return 0, 0
-		}
-		return w.value, len(w.word)
 	}
 	return 0, 0
 }

@@ -171,19 +171,21 @@ func zeroOf(k Kind) Value {
 	return Text("")
 }
 
-// cutNumber refuses a number that goes on behind what was read, where the
-// rest of the input would be ignored: 230,5 is not 230, 9.9E37 is not 9.
-// Where extra input is an error, it is one anyhow.
+// cutNumber refuses a number that goes on behind what was read: 230,5 is not
+// 230 and 9.9E37 is not 9, where the rest of the input would be ignored (where
+// it is an error, it is one anyhow), and INFO is not infinite, unless the
+// format says that an O follows.
 func (m *matcher) cutNumber(it *item, rest []byte, end, i int) problem {
-	if !m.f.opts.IgnoreExtra || it.spec.width > 0 || !isDecimal(it.spec.verb) {
+	if end == 0 || it.spec.width > 0 || !isDecimal(it.spec.verb) {
 		return problem{}
 	}
-	for _, next := range m.f.items[i+1:] {
-		if next.op != opSpace {
-			return problem{} // It has to match what follows.
-		}
+	last, behind, next := rest[end-1], rest[end:], m.f.items[i+1:]
+	cut := isAlpha(last) && len(behind) > 0 && isAlnum(behind[0]) &&
+		!(len(next) > 0 && next[0].op == opLiteral && hasPrefix(behind, next[0].literal))
+	if m.f.opts.IgnoreExtra && !slices.ContainsFunc(next, func(it item) bool { return it.op != opSpace }) {
+		cut = cut || continuesNumber(last, behind)
 	}
-	if end > 0 && continuesNumber(rest[end-1], rest[end:]) {
+	if cut {
 		return problem{reason: NoMatch, want: wantNumber(it.spec.verb) + " that ends here"}
 	}
 	return problem{}
@@ -220,7 +222,8 @@ func (m *matcher) compare(it *item) error {
 
 // elements reads an array: elements with separators between them. An array
 // ends where no separator follows, or in front of a separator that belongs to
-// the rest of the format; a separator without an element behind it is an error.
+// the rest of the format; a separator without an element behind it is an error,
+// unless it is nothing but white space.
 func (m *matcher) elements(it *item, i int) error {
 	count, wanted, pos := 0, m.f.opts.Elements, m.pos
 	for wanted == 0 || count < wanted {
@@ -232,9 +235,12 @@ func (m *matcher) elements(it *item, i int) error {
 			}
 		}
 		v, end, p := m.element(it, next)
+		if count > 0 && m.f.sep.white && (p.reason != 0 || next == len(m.in)) {
+			pos = next // White space behind the last element separates nothing.
+			break
+		}
 		if p.reason != 0 {
-			// White space behind the last element is not yet a separator.
-			if count > 0 && (m.f.sep.white || len(m.f.sep.ops) == 0 || m.tail(i, pos, 0)) {
+			if count > 0 && (len(m.f.sep.ops) == 0 || m.tail(i, pos, 0)) {
 				break
 			}
 			return m.mismatch(p, next+p.at, it.spec.offset)
@@ -251,8 +257,11 @@ func (m *matcher) elements(it *item, i int) error {
 		return m.mismatch(problem{reason: WrongCount, want: fmt.Sprintf("%d elements, not %d", wanted, count)}, pos, it.spec.offset)
 	}
 	end, more := m.f.sep.match(m.in, pos)
-	if wanted > 0 && more && end > pos && !m.f.sep.white && !m.tail(i, pos, 0) {
-		return m.mismatch(problem{reason: WrongCount, want: fmt.Sprintf("%d elements, not more", wanted)}, pos, it.spec.offset)
+	if wanted > 0 && more && end > pos && !m.tail(i, pos, 0) {
+		if !m.f.sep.white {
+			return m.mismatch(problem{reason: WrongCount, want: fmt.Sprintf("%d elements, not more", wanted)}, pos, it.spec.offset)
+		}
+		m.pos = end
 	}
 	if p := m.cutNumber(it, m.in, pos, i); p.reason != 0 {
 		return m.mismatch(p, pos, it.spec.offset)

@@ -90,6 +90,7 @@ func TestEnum(t *testing.T) {
 		{`%#{a\=1|b=0x10}`, "a=1", enums(0), 0},
 		{`%#{a\=1|b=0x10}`, "b", enums(16), 0},
 		{`%{a=1|b}`, "a=1", enums(0), 0},
+		{`%#{a= 1|b=  0x10}`, "b", enums(16), 0},
 		{`%{x\?z|other}`, "x\x80z", enums(0), 0},
 		{"%{ON|OFF}", "On", nil, NoMatch},
 		// The longest text wins, in whatever order they stand.
