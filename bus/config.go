@@ -117,8 +117,12 @@ func (c *Config) Validate() error {
 		complain("tls: cert and key go together")
 	}
 	if c.Listen != "" {
-		if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-			complain("listen: %w", err)
+		_, port, err := net.SplitHostPort(c.Listen)
+		if err == nil {
+			_, err = net.LookupPort("tcp", port)
+		}
+		if err != nil {
+			complain("listen: want host:port: %w", err)
 		}
 	}
 	if c.MaxPayload < 0 || c.MaxPayload > MaxMaxPayload {
@@ -143,6 +147,9 @@ func checkURL(server string) error {
 	}
 	if u.Hostname() == "" {
 		return fmt.Errorf("%q has no host", gateway.Quotable(u.Redacted()))
+	}
+	if _, err := net.LookupPort("tcp", u.Port()); err != nil {
+		return fmt.Errorf("%q: %w", gateway.Quotable(u.Redacted()), err)
 	}
 	return nil
 }

@@ -41,6 +41,7 @@ type plannedDevice struct {
 	name   string
 	link   string // empty if the driver needs none
 	config driverConfig
+	sound  bool // nothing is wrong with it in itself
 }
 
 // sections are the keys at the top of the file.
@@ -56,19 +57,17 @@ func plan(document *config.Document) (*file, error) {
 	document.Decode(&top, nil, sections...)
 	f.planBus(document)
 	document.Decode(&f.ops, []string{"ops"})
+	checkListen(document, "ops")
 	f.planFrontends(document)
 	f.planLinks(document)
 	for _, name := range document.Keys("devices") {
 		f.planDevice(document, name)
 	}
 	f.planSimulated(document)
+	f.checkNames(document)
 	if f.bus.Lease != "" && len(f.devices) == 0 {
 		f.warnings = append(f.warnings, "bus.lease: there is no device to talk to, so nothing waits for it")
 	}
-	if err := document.Err(); err != nil {
-		return nil, err
-	}
-	f.checkNames(document)
 	if err := document.Err(); err != nil {
 		return nil, err
 	}
@@ -109,8 +108,23 @@ func (f *file) planFrontends(document *config.Document) {
 		planned := plannedFrontend{name: t.name, config: t.config()}
 		document.Decode(planned.config, []string{"frontends", t.name})
 		f.frontends = append(f.frontends, planned)
+		if t.name != "ca" { // which has forms of its own
+			checkListen(document, "frontends", t.name)
+		}
 	}
 	document.Decode(&none, []string{"frontends"}, names...)
+}
+
+// checkListen reports an address that nobody can listen on. An empty one is none.
+func checkListen(document *config.Document, section ...string) {
+	path := append(section, "listen")
+	address := document.Text(path...)
+	if address == "" {
+		return
+	}
+	if err := checkAddress("listen", address); err != nil {
+		document.Problem(path, "%v", err)
+	}
 }
 
 func (f *file) planLinks(document *config.Document) {
@@ -154,6 +168,7 @@ func (f *file) planDevice(document *config.Document, name string) {
 		return
 	}
 	planned := plannedDevice{name: name, config: driverTypes[i].config()}
+	before := document.Problems()
 	document.Decode(planned.config, at, deviceKeys...)
 	f.planLink(document, &planned, driverTypes[i].needLine)
 	for _, problem := range planned.config.Check(name) {
@@ -163,6 +178,7 @@ func (f *file) planDevice(document *config.Document, name string) {
 		}
 		document.ProblemAt(append(slices.Clone(at), problem.Path...), problem.Offset, "%s", problem.Msg)
 	}
+	planned.sound = document.Problems() == before
 	f.devices = append(f.devices, planned)
 }
 
@@ -187,12 +203,15 @@ func didYouMean(name string, candidates []string) string {
 	return ""
 }
 
-// checkNames builds the models of all devices and asks each protocol what it
-// cannot carry. Two attributes with one name cannot pass the file itself.
+// checkNames builds the models of all devices that can be built and asks each
+// protocol what it cannot carry. Two attributes with one name cannot pass the file itself.
 func (f *file) checkNames(document *config.Document) {
 	var descriptors []*gateway.Descriptor
 	annotations := map[string]map[string]string{}
 	for _, planned := range f.devices {
+		if !planned.sound || planned.link != "" && f.links[planned.link] == nil {
+			continue
+		}
 		driver, err := planned.config.build(f.site(planned, f.line(planned.link), &lines{}, zerolog.Nop()))
 		if err == nil {
 			_, err = device.New(planned.name, driver, nil, device.Options{}) // checks the model and opens nothing

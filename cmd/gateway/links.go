@@ -89,7 +89,11 @@ func (c *linkConfig) opener() (link.Opener, error) {
 }
 
 func checkAddress(key, address string) error {
-	if _, _, err := net.SplitHostPort(address); err != nil {
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
 		return fmt.Errorf("%s: want host:port: %w", key, err)
 	}
 	return nil

@@ -123,6 +123,9 @@ func (d *Document) Err() error {
 	return Errors(slices.Compact(problems))
 }
 
+// Problems returns how many mistakes were found so far.
+func (d *Document) Problems() int { return len(d.problems) }
+
 // Has reports whether there is something at path.
 func (d *Document) Has(path ...string) bool {
 	_, found := d.find(path)
@@ -137,7 +140,7 @@ func (d *Document) Keys(path ...string) []string {
 		return nil
 	}
 	if node.Kind != yaml.MappingNode {
-		d.addAt(node, "want a list of names with their settings here, got %s", nodeName(node))
+		d.addAt(node, "want names with their settings here, such as \"name: {...}\", got %s", nodeName(node))
 		return nil
 	}
 	keys := make([]string, 0, len(node.Content)/2)

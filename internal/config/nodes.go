@@ -266,7 +266,10 @@ var intoType = regexp.MustCompile(`cannot construct (!!\w+)(?: (.*))? into (\S+)
 // readable turns the YAML library's words about Go types into words about the file.
 func readable(message string) string {
 	match := intoType.FindStringSubmatch(message)
-	if match == nil {
+	switch {
+	case message == "found character that cannot start any token":
+		return "a tab, or text that begins with %, @ or `: indent with blanks, and put such text in quotes"
+	case match == nil:
 		return message
 	}
 	want := match[3]
