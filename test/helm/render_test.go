@@ -293,3 +293,26 @@ func TestOPS01NotesTellClientsWhatToSet(t *testing.T) {
 		}
 	}
 }
+
+// A new pod that waits for the ports of the old one would wait for ever.
+func TestARollOutOnTheNodesNetworkFreesThePortsFirst(t *testing.T) {
+	const split = "mode: split\nnats: {mode: chart}\n"
+	h := newHelm(t)
+	for values, want := range map[string]string{split: "<nil>", split + "frontends: {ca: {expose: hostNetwork}}": "map[rollingUpdate:map[maxSurge:0 maxUnavailable:1]]"} {
+		spec := object(t, h.mustRender(file(t, values)), "Deployment", "lab-polygate-frontends")["spec"].(map[string]any)
+		if got := fmt.Sprint(spec["strategy"]); got != want {
+			t.Errorf("%s: got %s, want %s", values, got, want)
+		}
+	}
+}
+
+// Who may be a client is said in values, and helm test is one in any case.
+func TestTheTestsAreLetThroughWhereClientsAreNamed(t *testing.T) {
+	rendered := newHelm(t).mustRender(file(t, "test: {softAttribute: true}\nfrontends: {ca: {expose: hostNetwork}}\nnetworkPolicy: {from: [{ipBlock: {cidr: 192.0.2.0/24}}]}"))
+	spec := object(t, rendered, "NetworkPolicy", "lab-polygate")["spec"].(map[string]any)
+	from := fmt.Sprint(spec["ingress"].([]any)[0].(map[string]any)["from"])
+	labels := object(t, rendered, "Pod", "lab-polygate-test-ca")["metadata"].(map[string]any)["labels"]
+	if want := fmt.Sprintf("[map[podSelector:map[matchLabels:%v]] map[ipBlock:map[cidr:192.0.2.0/24]]]", labels); from != want {
+		t.Errorf("got %s, want %s", from, want)
+	}
+}

@@ -13,7 +13,7 @@ PAUSE=docker.io/library/kubebox-pause:1
 [ "$(id -u)" = 0 ] || { echo "needs root" >&2; exit 1; }
 [ ${#S} -le 60 ] || { echo "state dir path too long for unix sockets" >&2; exit 1; }
 [ ! -e "$S/init.pid" ] || { echo "already up (or not taken down): $S" >&2; exit 1; }
-mkdir -p "$S"/{pki,etc,log,varlog,cni,libcni,kubelet,containerd/root,containerd/state,sysctl}
+mkdir -p "$S"/{pki,etc,log,varlog,cni,varlib,varlib.work,kubelet,containerd/root,containerd/state,sysctl}
 mkdir "$S/etcd"
 chmod 700 "$S/etcd" "$S/pki" "$S/etc"
 
@@ -166,7 +166,6 @@ C
 
 # --- go -----------------------------------------------------------------------------------
 export S B CG NODE NODEIP SVC DNS
-mkdir -p /var/lib/cni   # mount point for a private view (kb-init.sh)
 setsid unshare --net --mount --pid --fork --kill-child --mount-proc --propagation slave \
   bash "$HERE/kb-init.sh" > "$S/log/init.log" 2>&1 < /dev/null &
 u=$!; disown $u
