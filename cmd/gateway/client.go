@@ -121,7 +121,7 @@ func newGet() *cobra.Command {
 }
 
 func (cl *client) get(c *cobra.Command, name string) error {
-	if strings.ContainsAny(name, "*>") {
+	if isPattern(name) {
 		for next := "/api/v1/attributes?match=" + url.QueryEscape(name); next != ""; {
 			var page struct {
 				Attributes []json.RawMessage `json:"attributes"`

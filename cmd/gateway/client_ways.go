@@ -41,6 +41,11 @@ func (cl *client) read(c *cobra.Command, name string) error {
 	}
 }
 
+// isPattern reports whether name stands for any number of attributes, also none.
+func isPattern(name string) bool { return strings.ContainsAny(name, "*>") }
+
+func notThere(name string) error { return fmt.Errorf("there is no attribute or command %q", name) }
+
 // A graphQLPage is a page of attributes.
 type graphQLPage struct {
 	Attributes []struct {
@@ -56,6 +61,9 @@ func (cl *client) readGraphQL(ctx context.Context, c *cobra.Command, match strin
 		page, err := cl.graphQLPage(ctx, match, after)
 		if err != nil {
 			return err
+		}
+		if len(page.Attributes) == 0 && !isPattern(match) {
+			return notThere(match)
 		}
 		for _, a := range page.Attributes {
 			if a.Readback != nil {
@@ -112,6 +120,9 @@ func (cl *client) readGRPC(ctx context.Context, c *cobra.Command, host, match st
 		page, err := pb.NewGatewayServiceClient(conn).Get(ctx, &pb.GetRequest{Match: match, PageToken: token})
 		if err != nil {
 			return err
+		}
+		if len(page.GetAttributes()) == 0 && !isPattern(match) {
+			return notThere(match)
 		}
 		for _, attribute := range page.GetAttributes() {
 			text, err := protojson.Marshal(attribute)

@@ -9,6 +9,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -35,7 +38,7 @@ func main() {
 // execute runs the command line and returns the exit code.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot()
-	root.SetArgs(args)
+	root.SetArgs(negatives(args))
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
@@ -44,6 +47,25 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	fmt.Fprintln(stderr, err)
 	return exitCode(err)
+}
+
+// negatives moves the negative numbers of `put` to where they are no flags.
+func negatives(args []string) []string {
+	if len(args) == 0 || args[0] != "put" || slices.Contains(args, "--") {
+		return args
+	}
+	isNegative := func(arg string) bool {
+		_, err := strconv.ParseFloat(arg, 64)
+		return err == nil && strings.HasPrefix(arg, "-")
+	}
+	var numbers []string
+	for _, arg := range args {
+		if isNegative(arg) {
+			numbers = append(numbers, arg)
+		}
+	}
+	rest := slices.DeleteFunc(slices.Clone(args), isNegative)
+	return slices.Concat(rest, []string{"--"}, numbers)
 }
 
 func exitCode(err error) int {

@@ -262,6 +262,9 @@ func TestClientCommandsTalkToARunningGateway(t *testing.T) {
 	if code, out := run("get", "soft.v00001"); code != exitOK || !strings.Contains(out, " 2.5 ") {
 		t.Errorf("get: %d %s", code, out)
 	}
+	if code, out := run("put", "soft.v00002", "-3.5e1", "--latest"); code != exitOK || !strings.Contains(out, " -35 ") {
+		t.Errorf("put of a negative number: %d %s", code, out)
+	}
 	if code, out := run("get", "soft.*"); code != exitOK || strings.Count(out, "(setpoint)") != 3 {
 		t.Errorf("get of a pattern: %d %s", code, out)
 	}
@@ -295,6 +298,12 @@ devices: {soft: {driver: soft, count: 3}}
 		code := execute(t.Context(), []string{"get", "--url", test.url, test.name}, &out, &errs)
 		if code != exitOK || !strings.Contains(out.String(), test.want) {
 			t.Errorf("%s: got %d %s%s, want %s", test.url, code, &out, &errs, test.want)
+		}
+	}
+	for _, url := range []string{"http://" + where("rest"), p.log.where(t, "graphql"), "grpc://" + where("grpc")} {
+		var out, errs bytes.Buffer
+		if code := execute(t.Context(), []string{"get", "--url", url, "soft.none"}, &out, &errs); code != exitFailed || !strings.Contains(errs.String(), `"soft.none"`) {
+			t.Errorf("%s: a name that is not there: %d %s%s", url, code, &out, &errs)
 		}
 	}
 	for _, url := range []string{"grpc://127.0.0.1:1", "ca://127.0.0.1:1", "http://127.0.0.1:1/graphql"} {
