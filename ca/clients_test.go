@@ -83,7 +83,7 @@ func TestCountersReachPythonClients(t *testing.T) {
 // TestMonitorsPrintWhatAnIOCPrints compares camonitor while values change.
 func TestMonitorsPrintWhatAnIOCPrints(t *testing.T) {
 	repeater(t)
-	ours, theirs, _, _ := startTwins(t)
+	pair := startTwins(t, twins())
 	camonitor, caput := epicsTool(t, "camonitor"), epicsTool(t, "caput")
 	names := []string{"T:Ao", "T:Count", "T:On", "T:Mode", "T:Text", "T:Wave", "T:Never"}
 	puts := [][]string{
@@ -117,7 +117,7 @@ func TestMonitorsPrintWhatAnIOCPrints(t *testing.T) {
 		}
 		return comparable(strings.Join(all, ""))
 	}
-	if got, want := follow(ours, "va"), follow(theirs, "va"); got != want {
+	if got, want := follow(pair.ours, "va"), follow(pair.theirs, "va"); got != want {
 		t.Errorf("camonitor prints\n%s\nand with an IOC\n%s", got, want)
 	}
 }

@@ -119,19 +119,26 @@ func (t *target) convertUnknown(dst *cawire.Values, native cawire.Type, n int) e
 	return t.convert(dst, v, native, n)
 }
 
-// convertLong gives a text as characters, with its NUL. In any other type they
-// are numbers.
+// convertLong gives a text as characters; where base makes them of a short text
+// the last one is a NUL. In any other type they are numbers.
 func (t *target) convertLong(dst *cawire.Values, v gateway.Value, native cawire.Type, n int) error {
-	text := t.rec.label(v)
-	text = text[:min(len(text), max(t.field.size-1, 0), n)]
+	ofLong := t.isVal && t.rec.isLong()
+	characters := make([]byte, t.field.size)
+	if copy(characters[:max(t.field.size-1, 0)], t.rec.label(v)); ofLong {
+		characters = characters[:t.available(v, native)]
+	}
+	characters = characters[:min(n, len(characters))]
 	if native == cawire.DBRChar {
-		*dst = cawire.Values{Chars: []byte(text)}
+		if !ofLong && len(characters) > 0 {
+			characters[len(characters)-1] = 0
+		}
+		*dst = cawire.Values{Chars: characters}
 		return nil
 	}
 	plain := *t
 	plain.long = false
 	plain.field.dbf = dbfChar
-	return plain.convert(dst, gateway.ArrayOf([]byte(text)), native, n)
+	return plain.convert(dst, gateway.ArrayOf(characters), native, n)
 }
 
 // float returns a number as base converts it.

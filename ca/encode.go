@@ -83,7 +83,7 @@ func (t *target) encode(typ cawire.Type, count uint32, a *gateway.Attribute, scr
 			return p, cawire.ECANormal
 		}
 	}
-	if t.isVal && !t.long && count > 1 && int(count) == t.available(t.field.get(t.rec, a)) {
+	if t.isVal && !t.long && count > 1 && int(count) == t.available(t.field.get(t.rec, a), typ) {
 		// Who asks for as many as there are can have what is kept for others.
 		if p, status := t.encode(typ, 0, a, scratch); status == cawire.ECANormal {
 			return p, status
@@ -113,7 +113,7 @@ func (t *target) encodeNow(typ cawire.Type, count uint32, a *gateway.Attribute, 
 	default:
 		v := t.field.get(t.rec, a)
 		if count == 0 {
-			n = t.available(v)
+			n = t.available(v, typ)
 		}
 		meta = t.meta(a)
 		err = t.convert(values, v, typ.Native(), n)
@@ -128,14 +128,13 @@ func (t *target) encodeNow(typ cawire.Type, count uint32, a *gateway.Attribute, 
 	return payload{data: make([]byte, cawire.Pad(int(typ.Size(count)))), count: count}, cawire.ECAGetFail
 }
 
-// available is how many elements there are now.
-func (t *target) available(v gateway.Value) int {
+// available is how many elements a type has now.
+func (t *target) available(v gateway.Value, typ cawire.Type) int {
 	switch {
-	case t.long && t.isVal && t.rec.isLong():
-		if !v.Known() {
-			return 0
-		}
-		return min(len(t.rec.label(v))+1, t.field.size)
+	case t.isVal && t.rec.isLong() && !v.Known():
+		return 0
+	case t.long && (t.isVal && t.rec.isLong() || typ == cawire.DBRChar || typ == cawire.DBRTimeChar):
+		return t.characters(v)
 	case t.long:
 		return t.field.size
 	case t.isVal && t.rec.isArray():
@@ -143,6 +142,11 @@ func (t *target) available(v gateway.Value) int {
 	default:
 		return 1
 	}
+}
+
+// characters is the length of a text with its NUL.
+func (t *target) characters(v gateway.Value) int {
+	return min(len(t.rec.label(v))+1, t.field.size)
 }
 
 // meta is what travels around the value of the field.
@@ -173,11 +177,15 @@ func (t *target) fieldMeta() cawire.Meta {
 		return meta
 	}
 	limits := &meta.Limits
-	if t.field.ranged {
+	switch {
+	case t.field.name == "NORD":
+		limits.UpperDisplay = float64(t.rec.count)
+		limits.UpperControl = limits.UpperDisplay
+	case t.field.ranged:
 		own := &t.rec.meta.Limits
 		limits.LowerDisplay, limits.UpperDisplay = own.LowerDisplay, own.UpperDisplay
 		limits.LowerControl, limits.UpperControl = own.LowerControl, own.UpperControl
-	} else {
+	default:
 		limits.LowerDisplay, limits.UpperDisplay = t.field.dbf.limits()
 		limits.LowerControl, limits.UpperControl = limits.LowerDisplay, limits.UpperDisplay
 	}

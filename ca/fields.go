@@ -106,7 +106,7 @@ var (
 var commonFields = []field{
 	{name: "NAME", dbf: dbfString, size: 61, get: func(r *record, _ *gateway.Attribute) gateway.Value { return gateway.Of(r.name) }},
 	{name: "DESC", dbf: dbfString, size: 41, get: func(r *record, _ *gateway.Attribute) gateway.Value { return gateway.Of(r.desc.Description) }},
-	{name: "RTYP", dbf: dbfString, size: 61, get: func(r *record, _ *gateway.Attribute) gateway.Value { return gateway.Of(r.rtyp) }},
+	{name: "RTYP", dbf: dbfString, size: 40, get: func(r *record, _ *gateway.Attribute) gateway.Value { return gateway.Of(r.rtyp) }},
 	{name: "ASG", dbf: dbfString, size: 29, get: constant(empty)},
 	{name: "EVNT", dbf: dbfString, size: 40, get: constant(empty)},
 	{name: "SCAN", dbf: dbfMenu, menu: scans, get: scan},

@@ -125,7 +125,7 @@ func (r *record) setMeta() {
 		limits.UpperAlarm, limits.UpperWarning = shown(d.Alarm.HiHi), shown(d.Alarm.High)
 		limits.LowerWarning, limits.LowerAlarm = shown(d.Alarm.Low), shown(d.Alarm.LoLo)
 	}
-	if r.value.dbf == dbfInt64 { // base converts these to integers first
+	if r.value.dbf == dbfInt64 && !r.isArray() { // base converts these to integers first
 		for _, limit := range []*float64{&limits.UpperAlarm, &limits.UpperWarning, &limits.LowerWarning, &limits.LowerAlarm} {
 			if math.IsNaN(*limit) {
 				*limit = 0

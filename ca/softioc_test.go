@@ -185,14 +185,22 @@ func twins() []twin {
 	}
 }
 
-// startTwins serves the attributes, and runs an IOC with the records. It returns
-// the environments for clients of the two.
-func startTwins(t *testing.T) (ours, theirs []string, device *hubtest.Device, server *Server) {
+// A twinPair is a frontend and an IOC with the same records.
+type twinPair struct {
+	server       *Server
+	device       *hubtest.Device
+	ioc          string   // its address
+	ours, theirs []string // the environments for clients
+}
+
+// startTwins serves the attributes, and runs an IOC with the records.
+func startTwins(t *testing.T, twins []twin) *twinPair {
+	t.Helper()
 	world := frontendtest.NewScripted(t)
 	var list []*gateway.Descriptor
 	var changes []hubtest.Change
 	db := ""
-	for _, x := range twins() {
+	for _, x := range twins {
 		list = append(list, &x.desc)
 		db += x.records + "\n"
 		if x.readback.Known() {
@@ -202,7 +210,7 @@ func startTwins(t *testing.T) (ours, theirs []string, device *hubtest.Device, se
 			changes = append(changes, hubtest.Change{Path: x.desc.Path, Role: gateway.Setpoint, Value: x.setpoint})
 		}
 	}
-	device = hubtest.NewDevice(world.Line, "t", list...)
+	device := hubtest.NewDevice(world.Line, "t", list...)
 	device.Update(changes...)
 	world.Settle()
 	server, stop := serve(t, world.View, Config{})
@@ -211,10 +219,13 @@ func startTwins(t *testing.T) (ours, theirs []string, device *hubtest.Device, se
 			t.Error(err)
 		}
 	})
-	ours = clientEnv("EPICS_CA_ADDR_LIST=" + server.SearchAddr().String())
-
-	theirs = clientEnv("EPICS_CA_ADDR_LIST=127.0.0.1:" + startIOC(t, db))
-	return ours, theirs, device, server
+	<-server.directory.synced
+	ioc := "127.0.0.1:" + startIOC(t, db)
+	return &twinPair{
+		server: server, device: device, ioc: ioc,
+		ours:   clientEnv("EPICS_CA_ADDR_LIST=" + server.SearchAddr().String()),
+		theirs: clientEnv("EPICS_CA_ADDR_LIST=" + ioc),
+	}
 }
 
 // startIOC runs softIoc with records and returns its port.
@@ -461,14 +472,14 @@ func TestPrintsWhatAnIOCPrints(t *testing.T) {
 		first = []int{0, 1}
 	}
 	for _, first := range first {
-		ours, theirs, _, server := startTwins(t)
-		byNameServer := clientEnv("EPICS_CA_ADDR_LIST=", "EPICS_CA_NAME_SERVERS="+server.Addr().String())
+		pair := startTwins(t, twins())
+		byNameServer := clientEnv("EPICS_CA_ADDR_LIST=", "EPICS_CA_NAME_SERVERS="+pair.server.Addr().String())
 		for i, c := range commands {
-			env := ours
+			env := pair.ours
 			if i%2 == first {
 				env = byNameServer
 			}
-			compareWithIOC(t, c.line, c.deviation, env, theirs)
+			compareWithIOC(t, c.line, c.deviation, env, pair.theirs)
 		}
 	}
 }

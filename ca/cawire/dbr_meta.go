@@ -20,9 +20,9 @@ type Meta struct {
 	States    []string // up to 16 with up to 25 bytes travel; DBREnum
 }
 
-// Limits are the limits of a channel in its own units. In the forms of an
-// integer type a limit beyond that type's range travels as the nearest number
-// that it has, a fraction is cut off, and NaN travels as 0.
+// Limits are the limits of a channel in its own units. A limit beyond the range
+// of the type that carries it travels as the nearest number that the type has. In
+// the forms of an integer type a fraction is cut off, and NaN travels as 0.
 type Limits struct {
 	UpperDisplay, LowerDisplay                         float64
 	UpperAlarm, UpperWarning, LowerWarning, LowerAlarm float64
@@ -118,7 +118,7 @@ func appendLimit(dst []byte, native Type, limit float64) []byte {
 	case DBRLong:
 		return binary.BigEndian.AppendUint32(dst, uint32(int32(saturate(limit, math.MinInt32, math.MaxInt32))))
 	case DBRFloat:
-		return binary.BigEndian.AppendUint32(dst, math.Float32bits(float32(limit)))
+		return binary.BigEndian.AppendUint32(dst, math.Float32bits(narrow(limit)))
 	default:
 		return binary.BigEndian.AppendUint64(dst, math.Float64bits(limit))
 	}
@@ -129,6 +129,14 @@ func saturate(f, low, high float64) int64 {
 		return 0
 	}
 	return int64(min(max(f, low), high))
+}
+
+// narrow keeps what is beyond the range of the type finite.
+func narrow(f float64) float32 {
+	if math.IsInf(f, 0) {
+		return float32(f)
+	}
+	return float32(min(max(f, -math.MaxFloat32), math.MaxFloat32))
 }
 
 // decode reads what append appends.
