@@ -79,6 +79,9 @@ func convertPut(wanted *gateway.Type, native cawire.Type, sent *cawire.Values) (
 		v = gateway.ArrayOf(sent.Doubles)
 	}
 	if wanted.IsArray() {
+		if wanted.Kind == gateway.String && native != cawire.DBRString {
+			v = written(v)
+		}
 		return wanted.Convert(v)
 	}
 	return convertScalarPut(wanted, v)
@@ -91,11 +94,19 @@ func convertScalarPut(wanted *gateway.Type, v gateway.Value) (gateway.Value, err
 	case wanted.Kind == gateway.Bytes:
 		return bytesOf(wanted, v)
 	case wanted.Kind == gateway.String && v.Kind() != gateway.String:
-		// A number is written as everywhere else.
-		kind := gateway.Type{Kind: v.Kind()}
-		return checked(wanted, gateway.Of(kind.Text(v.At(0))))
+		return checked(wanted, written(v).At(0))
 	}
 	return wanted.Convert(v.At(0))
+}
+
+// written has the text of numbers, which is the same everywhere.
+func written(v gateway.Value) gateway.Value {
+	number := gateway.Type{Kind: v.Kind()}
+	texts := make([]string, v.Len())
+	for i := range texts {
+		texts[i] = number.Text(v.At(i))
+	}
+	return gateway.ArrayOf(texts)
 }
 
 // bytesOf takes numbers of any type for bytes.
