@@ -167,9 +167,11 @@ func (d *directory) name(path gateway.Path) string {
 }
 
 // free reports whether an attribute can be listed under a name, and complains
-// about a name that cannot be served.
+// about each name that cannot be served. Where that is the one of the readback,
+// the setpoint is served all the same.
 func (d *directory) free(name string, desc *gateway.Descriptor) bool {
 	names := namesFrom(name, desc)
+	free := len(name) <= MaxName
 	for _, pv := range []string{names.Setpoint, names.Readback} {
 		if len(pv) > MaxName {
 			d.log.Warn().Str("pv", pv).Str("attribute", string(desc.Path)).Msg("not served: its PV name is too long")
@@ -177,10 +179,10 @@ func (d *directory) free(name string, desc *gateway.Descriptor) bool {
 		if other, _ := d.lookup(pv); other != nil && other.Path != desc.Path {
 			d.log.Warn().Str("pv", pv).Str("attribute", string(desc.Path)).Str("other", string(other.Path)).
 				Msg("two attributes have one PV name; the first one is served")
-			return false
+			free = free && pv != name
 		}
 	}
-	return len(name) <= MaxName
+	return free
 }
 
 func (d *directory) drop(path gateway.Path) {
@@ -283,7 +285,7 @@ func (d *directory) count() int {
 	n := 0
 	for name, desc := range d.listed {
 		n++
-		if desc.Roles() == gateway.RoleBoth && len(name+ReadbackSuffix) <= MaxName {
+		if desc.Roles() == gateway.RoleBoth && len(name+ReadbackSuffix) <= MaxName && d.listed[name+ReadbackSuffix] == nil {
 			n++
 		}
 	}

@@ -104,7 +104,7 @@ func TestOfTwoAttributesWithOneNameTheFirstIsServed(t *testing.T) {
 		d.put(desc)
 	}
 	got := found(d, "N", "N_RBV", "M_RBV", "M", long, long+ReadbackSuffix)
-	want := []string{"x.a setpoint", "x.a readback", "x.d readback", "-", "x.f setpoint", "-"}
+	want := []string{"x.a setpoint", "x.a readback", "x.d readback", "x.e setpoint", "x.f setpoint", "-"}
 	if !slices.Equal(got, want) {
 		t.Errorf("found %q, want %q", got, want)
 	}
@@ -113,14 +113,14 @@ func TestOfTwoAttributesWithOneNameTheFirstIsServed(t *testing.T) {
 			t.Errorf("the log does not say %s:\n%s", word, log.String())
 		}
 	}
-	if d.count() != 4 {
-		t.Errorf("%d names, want 4", d.count())
+	if d.count() != 5 {
+		t.Errorf("%d names, want 5", d.count())
 	}
 	// Who takes a name of another later is not served any more.
 	if !d.put(named(float("d", r), "N")) || d.put(named(float("d", r), "N")) {
 		t.Error("that a name went is news, once")
 	}
-	if got := found(d, "N", "M_RBV"); !slices.Equal(got, []string{"x.a setpoint", "-"}) {
+	if got := found(d, "N", "M_RBV"); !slices.Equal(got, []string{"x.a setpoint", "x.e readback"}) {
 		t.Errorf("then found %q", got)
 	}
 }

@@ -111,7 +111,7 @@ func Check(descriptors []*gateway.Descriptor, devices map[string]map[string]stri
 		complain := func(format string, args ...any) {
 			problems = append(problems, Problem{Path: d.Path, Msg: fmt.Sprintf(format, args...)})
 		}
-		names := NamesOf(d, devices[d.Path.Device()])
+		names, shared := NamesOf(d, devices[d.Path.Device()]), false
 		for _, name := range []string{names.Setpoint, names.Readback} {
 			if name == "" {
 				continue
@@ -121,7 +121,8 @@ func Check(descriptors []*gateway.Descriptor, devices map[string]map[string]stri
 			}
 			if owner, taken := owners[name]; !taken {
 				owners[name] = d.Path
-			} else if name == names.Setpoint || names.Setpoint == "" { // once for both roles
+			} else if !shared { // once for both roles
+				shared = true
 				complain("its PV name %s is also that of %s; set ca.name on one of them", name, owner)
 			}
 		}

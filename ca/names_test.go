@@ -47,6 +47,9 @@ func TestCA29CA01WhatCannotBeServedIsAProblem(t *testing.T) {
 		{Path: "oven.rampRate", Traits: &gateway.Traits{Access: gateway.AccessRead}},
 		{Path: "oven.state", Traits: &gateway.Traits{Access: gateway.AccessRead, Type: label}},
 		{Path: "oven.fine", Traits: &gateway.Traits{Access: gateway.AccessReadWrite}},
+		{Path: "oven.other", Annotations: map[string]string{ca.AnnotationName: "OVEN:Start_RBV"}, Traits: &gateway.Traits{Access: gateway.AccessRead}},
+		{Path: "oven.start", Traits: &gateway.Traits{Access: gateway.AccessReadWrite}}, // served without its readback
+		{Path: "oven.fine_", Traits: &gateway.Traits{Access: gateway.AccessReadWrite}}, // one problem, not one for each role
 	}, nil)
 	want := []struct {
 		path gateway.Path
@@ -55,6 +58,8 @@ func TestCA29CA01WhatCannotBeServedIsAProblem(t *testing.T) {
 		{long, "61 characters"},
 		{"oven.rampRate", "also that of oven.ramp_rate"},
 		{"oven.state", "30 bytes"},
+		{"oven.start", "OVEN:Start_RBV is also that of oven.other"},
+		{"oven.fine_", "OVEN:Fine is also that of oven.fine"},
 	}
 	if len(problems) != len(want) {
 		t.Fatalf("got %d problems: %v", len(problems), problems)
