@@ -395,3 +395,15 @@ func TestAnArrayIsEncodedOnceForAllWhoAskForAllOfIt(t *testing.T) {
 		}
 	}
 }
+
+func TestAMaskOfNoEventsEndsTheCircuit(t *testing.T) {
+	w := newWorld(t, float("level", r))
+	for _, mask := range []cawire.Mask{0, 0x100} {
+		c := w.dial()
+		c.subscribe(c.mustOpen("X:Level").SID, cawire.DBRDouble, mask)
+		if got := until[*cawire.ErrorReply](c, nil).Status; got != cawire.ECAAllocMem {
+			t.Errorf("mask %#x: %v", mask, got)
+		}
+		c.wantClosed()
+	}
+}

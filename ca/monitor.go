@@ -1,6 +1,8 @@
 package ca
 
 import (
+	"math"
+
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/ca/cawire"
 )
@@ -54,6 +56,9 @@ func (c *circuit) subscribe(f cawire.Frame) error {
 	if c.subs[m.SubscriptionID] != nil {
 		return c.refuse(f, cawire.ECAInternal, "subscription id is in use")
 	}
+	if m.Mask == 0 || m.Mask > math.MaxUint8 {
+		return c.refuse(f, cawire.ECAAllocMem, "no such event mask")
+	}
 	f.Payload = nil
 	sub := &subscription{ch: ch, id: m.SubscriptionID, typ: m.Type, count: m.Count, mask: gateway.Mask(m.Mask) & gateway.MaskAll, header: f}
 	c.deliver()
@@ -79,7 +84,7 @@ func (c *circuit) watch(sub *subscription) error {
 		options.Mask = gateway.MaskAll
 	}
 	if options.Mask == 0 {
-		// Base takes an empty mask and sends the first event alone.
+		// Of what nobody knows base sends the first event alone.
 		options.Mask = gateway.MaskProperty
 	}
 	watch, err := c.events.stream.Watch(options)
