@@ -424,6 +424,57 @@ func TestStopSaysTheVerdictsThatThereAre(t *testing.T) {
 	c.wantClosed()
 }
 
+func TestMorePutsThanMayBeUnderWayWaitInTheConnection(t *testing.T) {
+	const all = maxNotifies + 100
+	w := newWorld(t, float("target", rw))
+	puts := make(chan *gateway.Put, all)
+	w.device.OnPut(func(_ *hubtest.Device, p *gateway.Put) { puts <- p })
+	c := w.dial()
+	sid := c.mustOpen("X:Target").SID
+	for i := range all {
+		c.mustSend(&cawire.WriteNotifyRequest{
+			Type: cawire.DBRDouble, Count: 1, SID: sid, IOID: uint32(i + 1), Payload: encode(cawire.DBRDouble, 1, cawire.Values{Doubles: []float64{float64(i)}}),
+		})
+	}
+	var first []*gateway.Put
+	for range maxNotifies {
+		first = append(first, <-puts)
+	}
+	w.Settle()
+	if n := len(puts); n != 0 {
+		t.Errorf("%d puts more than may be are under way", n)
+	}
+	for _, p := range first {
+		hubtest.Comply(w.device, p)
+	}
+	for range all - maxNotifies {
+		hubtest.Comply(w.device, <-puts)
+	}
+	for range all {
+		if m := until[*cawire.WriteNotifyReply](c, nil); m.Status != cawire.ECANormal {
+			t.Fatalf("put %d: %v", m.IOID, m.Status)
+		}
+	}
+}
+
+func TestStopDoesNotWaitForRoom(t *testing.T) {
+	w := newWorld(t, float("target", rw))
+	puts := make(chan *gateway.Put, maxNotifies)
+	w.device.OnPut(func(_ *hubtest.Device, p *gateway.Put) { puts <- p })
+	c := w.dial()
+	sid := c.mustOpen("X:Target").SID
+	for i := range maxNotifies + 1 {
+		c.mustSend(&cawire.WriteNotifyRequest{
+			Type: cawire.DBRDouble, Count: 1, SID: sid, IOID: uint32(i + 1), Payload: encode(cawire.DBRDouble, 1, cawire.Values{Doubles: []float64{5}}),
+		})
+	}
+	for range maxNotifies {
+		<-puts
+	}
+	w.stop()
+	c.wantClosed()
+}
+
 func TestTooManyCircuits(t *testing.T) {
 	w := newWorldWith(t, Config{Circuits: 2}, float("level", r))
 	first := w.dial()

@@ -31,7 +31,7 @@ type circuit struct {
 	work   sync.WaitGroup // the deliverer and those who wait for verdicts
 
 	mu       sync.Mutex
-	drained  sync.Cond // of mu: something has been written, or err is set
+	drained  sync.Cond // of mu: something has been written, a put has ended, or err is set
 	out      outbox
 	writing  bool
 	err      error // the connection is gone

@@ -98,6 +98,7 @@ func (c *circuit) writeNotify(f cawire.Frame) error {
 		c.send(&reply)
 		return c.hangUp(f, "no such type")
 	}
+	c.awaitRoom()
 	// Counted before it is sent: its verdict may be there before Put returns.
 	c.server.verdicts.add()
 	pending, err := c.notifiable(ch, &m)
@@ -118,6 +119,22 @@ func (c *circuit) writeNotify(f cawire.Frame) error {
 	return nil
 }
 
+// awaitRoom waits until not too many puts of the circuit are under way. As with an
+// IOC the rest waits in the connection, whereas a client that sends thousands at
+// once, to restore setpoints, would take a refusal for the last word. Each put ends
+// within its budget. It lets go of c.mu while it waits.
+func (c *circuit) awaitRoom() {
+	if c.notifies < maxNotifies {
+		return
+	}
+	c.mu.Unlock()
+	_ = c.flush() // what was asked before is answered first
+	c.mu.Lock()
+	for c.notifies >= maxNotifies && c.err == nil {
+		c.drained.Wait()
+	}
+}
+
 // answerLater waits for a verdict on a goroutine of its own, so that a slow device
 // holds nobody up.
 func (c *circuit) answerLater(n *notify) {
@@ -126,9 +143,6 @@ func (c *circuit) answerLater(n *notify) {
 
 func (c *circuit) answer(n *notify, verdict gateway.Verdict) {
 	defer c.server.verdicts.done()
-	if c.ctx.Err() != nil {
-		return // nobody is there to hear it; the put goes on
-	}
 	n.reply.Status = cawire.ECANormal
 	if verdict.Err != nil {
 		c.counters.failures.Add(1)
@@ -136,6 +150,11 @@ func (c *circuit) answer(n *notify, verdict gateway.Verdict) {
 	}
 	c.mu.Lock()
 	c.notifies--
+	c.drained.Broadcast()
+	if c.ctx.Err() != nil {
+		c.mu.Unlock()
+		return // nobody is there to hear it; the put goes on
+	}
 	c.send(&n.reply)
 	c.mu.Unlock()
 	_ = c.flush()
@@ -170,9 +189,6 @@ func (c *circuit) notifiable(ch *channel, m *cawire.WriteNotifyRequest) (gateway
 	}
 	if m.Type > cawire.DBRDouble {
 		return nil, gateway.Errorf(gateway.KindWrongType, "%s cannot be put with a callback", m.Type)
-	}
-	if c.notifies >= maxNotifies {
-		return nil, gateway.Errorf(gateway.KindBusy, "%d puts of this circuit are under way", c.notifies)
 	}
 	return c.put(ch, m.Type, m.Count, m.Payload, gateway.Each)
 }
