@@ -46,7 +46,7 @@ type circuit struct {
 	subs     map[uint32]*subscription
 	watches  map[gateway.WatchID]*subscription
 	lastSID  uint32
-	lastPuts map[gateway.Path]plainPut
+	lastPuts map[gateway.Path]lastPut
 	notifies int
 	awaited  *notify     // what the reading goroutine is to wait for
 	patience *time.Timer // with this
@@ -77,7 +77,7 @@ func newCircuit(s *Server, conn net.Conn) *circuit {
 	c := &circuit{
 		server: s, conn: conn, reader: newReader(conn, &s.looking), peer: peer, since: time.Now(), log: s.log.With().Str("peer", peer).Logger(),
 		channels: map[uint32]*channel{}, subs: map[uint32]*subscription{}, watches: map[gateway.WatchID]*subscription{},
-		gone: map[uint32]*channel{}, lastPuts: map[gateway.Path]plainPut{},
+		gone: map[uint32]*channel{}, lastPuts: map[gateway.Path]lastPut{},
 	}
 	c.drained.L = &c.mu
 	c.ctx, c.cancel = context.WithCancel(s.ctx)

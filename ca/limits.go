@@ -15,5 +15,5 @@ const (
 	// and a field.
 	maxWantedName = MaxName + 16
 	maxNotifies   = 1000 // puts with a callback that are under way; the next one waits in the connection
-	maxLastPuts   = 1000 // attributes with a plain put that may not have been accepted yet
+	maxLastPuts   = 1000 // attributes with a put that may not have been accepted yet
 )

@@ -46,7 +46,7 @@ func (c *circuit) subscribe(f cawire.Frame) error {
 	if ch == nil {
 		return c.badID(f)
 	}
-	if ch.gone {
+	if c.settle(ch.rec.path); ch.gone {
 		return nil
 	}
 	if len(c.subs) >= maxSubscriptions {

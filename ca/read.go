@@ -8,14 +8,14 @@ import (
 	"github.com/polygate/gateway/ca/cawire"
 )
 
-// A plainPut is the last put without an answer to an attribute. A read behind it
-// waits for its acceptance, so that it shows the new setpoint.
-type plainPut struct {
+// A lastPut is the last put of a circuit to an attribute. A read or subscription
+// behind it waits for its acceptance, so that it shows the new setpoint.
+type lastPut struct {
 	pending gateway.Pending
 	at      time.Time
 }
 
-// acceptance is how long after a plain put a read waits for the driver to take
+// acceptance is how long after a put a read waits for the driver to take
 // it over. It does not wait for the device.
 const acceptance = 250 * time.Millisecond
 

@@ -25,14 +25,19 @@ func (c *circuit) plainWrite(f cawire.Frame) error {
 		c.sendError(f, statusOf(err), ch.rec.name+": "+err.Error())
 		return nil
 	}
+	c.remember(ch, pending)
+	return nil
+}
+
+// remember makes reads behind a put wait for its acceptance.
+func (c *circuit) remember(ch *channel, pending gateway.Pending) {
 	if ch.reads() {
-		return nil // no setpoint changes that a read would have to wait for
+		return // no setpoint changes that a read would have to wait for
 	}
 	if len(c.lastPuts) >= maxLastPuts {
 		c.tidyPuts()
 	}
-	c.lastPuts[ch.rec.path] = plainPut{pending, time.Now()}
-	return nil
+	c.lastPuts[ch.rec.path] = lastPut{pending, time.Now()}
 }
 
 // tidyPuts drops the puts that nobody needs to wait for any more.
@@ -110,6 +115,7 @@ func (c *circuit) writeNotify(f cawire.Frame) error {
 		return nil
 	}
 	c.notifies++
+	c.remember(ch, pending)
 	n := &notify{pending, reply}
 	if c.awaited == nil && c.reader.hurried {
 		c.awaited = n
