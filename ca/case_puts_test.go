@@ -164,19 +164,21 @@ func TestStopSaysTheVerdictsThatThereAre(t *testing.T) {
 }
 
 func TestMorePutsThanMayBeUnderWayWaitInTheConnection(t *testing.T) {
-	const all = maxNotifies + 100
+	const all = maxPuts/2 + 100 // of each sort
 	w := newWorld(t, float("target", rw))
-	puts := make(chan *gateway.Put, all)
+	puts := make(chan *gateway.Put, 2*all)
 	w.device.OnPut(func(_ *hubtest.Device, p *gateway.Put) { puts <- p })
 	c := w.dial()
 	sid := c.mustOpen("X:Target").SID
 	for i := range all {
-		c.mustSend(&cawire.WriteNotifyRequest{
-			Type: cawire.DBRDouble, Count: 1, SID: sid, IOID: uint32(i + 1), Payload: encode(cawire.DBRDouble, 1, cawire.Values{Doubles: []float64{float64(i)}}),
-		})
+		value := encode(cawire.DBRDouble, 1, cawire.Values{Doubles: []float64{float64(i)}})
+		c.mustSend(
+			&cawire.WriteNotifyRequest{Type: cawire.DBRDouble, Count: 1, SID: sid, IOID: uint32(i + 1), Payload: value},
+			&cawire.WriteRequest{Type: cawire.DBRDouble, Count: 1, SID: sid, Payload: value},
+		)
 	}
 	var first []*gateway.Put
-	for range maxNotifies {
+	for range maxPuts {
 		first = append(first, <-puts)
 	}
 	w.Settle()
@@ -186,7 +188,7 @@ func TestMorePutsThanMayBeUnderWayWaitInTheConnection(t *testing.T) {
 	for _, p := range first {
 		hubtest.Comply(w.device, p)
 	}
-	for range all - maxNotifies {
+	for range 2*all - maxPuts {
 		hubtest.Comply(w.device, <-puts)
 	}
 	for range all {
@@ -194,20 +196,23 @@ func TestMorePutsThanMayBeUnderWayWaitInTheConnection(t *testing.T) {
 			t.Fatalf("put %d: %v", m.IOID, m.Status)
 		}
 	}
+	if _, v, _ := c.values(sid, cawire.DBRDouble, 1); v.Doubles[0] != all-1 {
+		t.Errorf("the last value is %v, want %v", v.Doubles[0], all-1)
+	}
 }
 
 func TestStopDoesNotWaitForRoom(t *testing.T) {
 	w := newWorld(t, float("target", rw))
-	puts := make(chan *gateway.Put, maxNotifies)
+	puts := make(chan *gateway.Put, maxPuts)
 	w.device.OnPut(func(_ *hubtest.Device, p *gateway.Put) { puts <- p })
 	c := w.dial()
 	sid := c.mustOpen("X:Target").SID
-	for i := range maxNotifies + 1 {
+	for i := range maxPuts + 1 {
 		c.mustSend(&cawire.WriteNotifyRequest{
 			Type: cawire.DBRDouble, Count: 1, SID: sid, IOID: uint32(i + 1), Payload: encode(cawire.DBRDouble, 1, cawire.Values{Doubles: []float64{5}}),
 		})
 	}
-	for range maxNotifies {
+	for range maxPuts {
 		<-puts
 	}
 	w.stop()

@@ -31,7 +31,7 @@ type circuit struct {
 	work   sync.WaitGroup // the deliverer and those who wait for verdicts
 
 	mu       sync.Mutex
-	drained  sync.Cond // of mu: something has been written, a put has ended, or err is set
+	drained  sync.Cond // of mu: something has been written, or err is set
 	out      outbox
 	writing  bool
 	err      error // the connection is gone
@@ -47,9 +47,10 @@ type circuit struct {
 	watches  map[gateway.WatchID]*subscription
 	lastSID  uint32
 	lastPuts map[gateway.Path]lastPut
-	notifies int
-	awaited  *notify     // what the reading goroutine is to wait for
-	patience *time.Timer // with this
+	underWay []<-chan struct{} // closed when a put has ended; oldest first
+	notifies int               // puts whose clients wait for the verdict
+	awaited  *notify           // what the reading goroutine is to wait for
+	patience *time.Timer       // with this
 	scratch  cawire.Values
 	reply    struct { // where the most frequent messages are made, so that they need no memory each
 		event cawire.Event

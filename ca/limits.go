@@ -14,6 +14,6 @@ const (
 	// maxWantedName is the longest of them, in bytes: a name that could be served,
 	// and a field.
 	maxWantedName = MaxName + 16
-	maxNotifies   = 1000 // puts with a callback that are under way; the next one waits in the connection
+	maxPuts       = 1000 // puts that are under way; the next one waits in the connection
 	maxLastPuts   = 1000 // attributes with a put that may not have been accepted yet
 )

@@ -11,8 +11,8 @@ import (
 // A lastPut is the last put of a circuit to an attribute. A read or subscription
 // behind it waits for its acceptance, so that it shows the new setpoint.
 type lastPut struct {
-	pending gateway.Pending
-	at      time.Time
+	accepted <-chan struct{}
+	at       time.Time
 }
 
 // acceptance is how long after a put a read waits for the driver to take
@@ -25,19 +25,13 @@ func (c *circuit) settle(path gateway.Path) {
 	if !ok {
 		return
 	}
-	select {
-	case <-put.pending.Accepted():
-		delete(c.lastPuts, path)
-		return
-	default:
-	}
 	left := acceptance - time.Since(put.at)
-	if left > 0 {
+	if !isClosed(put.accepted) && left > 0 {
 		c.mu.Unlock()
 		_ = c.flush() // what was asked before is answered first
 		timer := time.NewTimer(left)
 		select {
-		case <-put.pending.Accepted():
+		case <-put.accepted:
 		case <-timer.C:
 		case <-c.ctx.Done():
 		}

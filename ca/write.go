@@ -1,6 +1,7 @@
 package ca
 
 import (
+	"slices"
 	"time"
 
 	"github.com/polygate/gateway"
@@ -29,33 +30,60 @@ func (c *circuit) plainWrite(f cawire.Frame) error {
 	return nil
 }
 
-// remember makes reads behind a put wait for its acceptance.
+// awaitRoom waits until not too many puts of the circuit are under way. As with an
+// IOC the rest waits in the connection. A refusal would be the end of it: a client
+// that restores its setpoints sends thousands at once, and of a plain put it hears
+// nothing. Each put ends within its budget. It lets go of c.mu while it waits.
+func (c *circuit) awaitRoom() {
+	for len(c.underWay) >= maxPuts && c.ctx.Err() == nil {
+		if c.underWay = slices.DeleteFunc(c.underWay, isClosed); len(c.underWay) < maxPuts {
+			return
+		}
+		oldest := c.underWay[0]
+		c.mu.Unlock()
+		_ = c.flush() // what was asked before is answered first
+		select {
+		case <-oldest:
+		case <-c.ctx.Done():
+		}
+		c.mu.Lock()
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// remember makes later puts wait for this one where there are too many, and reads
+// behind it for its acceptance.
 func (c *circuit) remember(ch *channel, pending gateway.Pending) {
+	c.underWay = append(c.underWay, pending.Done())
 	if ch.reads() {
 		return // no setpoint changes that a read would have to wait for
 	}
 	if len(c.lastPuts) >= maxLastPuts {
 		c.tidyPuts()
 	}
-	c.lastPuts[ch.rec.path] = lastPut{pending, time.Now()}
+	c.lastPuts[ch.rec.path] = lastPut{pending.Accepted(), time.Now()}
 }
 
 // tidyPuts drops the puts that nobody needs to wait for any more.
 func (c *circuit) tidyPuts() {
 	for path, put := range c.lastPuts {
-		select {
-		case <-put.pending.Accepted():
+		if isClosed(put.accepted) || time.Since(put.at) > acceptance {
 			delete(c.lastPuts, path)
-		default:
-			if time.Since(put.at) > acceptance {
-				delete(c.lastPuts, path)
-			}
 		}
 	}
 }
 
-// put sends a put on its way.
+// put sends a put on its way, when there is room.
 func (c *circuit) put(ch *channel, typ cawire.Type, count uint32, raw []byte, mode gateway.Mode) (gateway.Pending, error) {
+	c.awaitRoom()
 	a, err := c.session.Get(ch.rec.path)
 	if err != nil {
 		return nil, err
@@ -103,7 +131,6 @@ func (c *circuit) writeNotify(f cawire.Frame) error {
 		c.send(&reply)
 		return c.hangUp(f, "no such type")
 	}
-	c.awaitRoom()
 	// Counted before it is sent: its verdict may be there before Put returns.
 	c.server.verdicts.add()
 	pending, err := c.notifiable(ch, &m)
@@ -125,22 +152,6 @@ func (c *circuit) writeNotify(f cawire.Frame) error {
 	return nil
 }
 
-// awaitRoom waits until not too many puts of the circuit are under way. As with an
-// IOC the rest waits in the connection, whereas a client that sends thousands at
-// once, to restore setpoints, would take a refusal for the last word. Each put ends
-// within its budget. It lets go of c.mu while it waits.
-func (c *circuit) awaitRoom() {
-	if c.notifies < maxNotifies {
-		return
-	}
-	c.mu.Unlock()
-	_ = c.flush() // what was asked before is answered first
-	c.mu.Lock()
-	for c.notifies >= maxNotifies && c.err == nil {
-		c.drained.Wait()
-	}
-}
-
 // answerLater waits for a verdict on a goroutine of its own, so that a slow device
 // holds nobody up.
 func (c *circuit) answerLater(n *notify) {
@@ -149,6 +160,9 @@ func (c *circuit) answerLater(n *notify) {
 
 func (c *circuit) answer(n *notify, verdict gateway.Verdict) {
 	defer c.server.verdicts.done()
+	if c.ctx.Err() != nil {
+		return // nobody is there to hear it; the put goes on
+	}
 	n.reply.Status = cawire.ECANormal
 	if verdict.Err != nil {
 		c.counters.failures.Add(1)
@@ -156,11 +170,6 @@ func (c *circuit) answer(n *notify, verdict gateway.Verdict) {
 	}
 	c.mu.Lock()
 	c.notifies--
-	c.drained.Broadcast()
-	if c.ctx.Err() != nil {
-		c.mu.Unlock()
-		return // nobody is there to hear it; the put goes on
-	}
 	c.send(&n.reply)
 	c.mu.Unlock()
 	_ = c.flush()
