@@ -133,7 +133,7 @@ func saturate(f, low, high float64) int64 {
 
 // narrow keeps what is beyond the range of the type finite.
 func narrow(f float64) float32 {
-	if math.IsInf(f, 0) {
+	if math.IsInf(f, 0) || math.IsNaN(f) {
 		return float32(f)
 	}
 	return float32(min(max(f, -math.MaxFloat32), math.MaxFloat32))
