@@ -143,12 +143,16 @@ type Device struct {
 	Owner        Owner
 }
 
-// StreamOptions bound the queue of one connection.
+// StreamOptions bound the queue of one connection, and say how its reader is woken.
 type StreamOptions struct {
 	// MaxEvents and MaxBytes bound what waits to be taken; 0 means
 	// DefaultMaxEvents and DefaultMaxBytes. Beyond them the queue falls back
 	// to the newest sample of each attribute.
 	MaxEvents, MaxBytes int
+	// Notify is called when there may be something to take, in place of Ready
+	// receiving a value. It must neither block nor call the stream. nil leaves
+	// it to Ready.
+	Notify func()
 }
 
 // The bounds of a stream's queue where its options set none.

@@ -19,6 +19,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/polygate/gateway"
+	"github.com/polygate/gateway/internal/fanout"
 	"github.com/polygate/gateway/internal/webguard"
 )
 
@@ -66,6 +67,7 @@ type Server struct {
 	guard  *webguard.Guard
 
 	buffers sync.Pool // of *buffer
+	fanout  *fanout.Pool
 
 	http     *fasthttp.Server
 	app      *fiber.App
@@ -86,7 +88,7 @@ func New(cfg Config, view gateway.View, log zerolog.Logger) *Server {
 
 func newServer(cfg Config, view gateway.View, log zerolog.Logger, l limits) *Server {
 	cfg = cfg.withDefaults()
-	s := &Server{cfg: cfg, limits: l, view: view, log: log, cache: newCache(), guard: webguard.New(cfg.Origins, cfg.Hosts)}
+	s := &Server{cfg: cfg, limits: l, view: view, log: log, cache: newCache(), guard: webguard.New(cfg.Origins, cfg.Hosts), fanout: fanout.NewPool()}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.aborting, s.abort = context.WithCancel(context.Background())
 	s.streams.limit = cfg.Streams
@@ -154,6 +156,7 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 // outcome, cuts what is left, and returns when every connection is closed.
 // There is no per-peer limit: behind a proxy all clients are one peer.
 func (s *Server) Serve(ctx context.Context) error {
+	defer s.fanout.Start()()
 	unhook := context.AfterFunc(ctx, func() { _ = s.listener.Close() })
 	defer unhook()
 	var died error

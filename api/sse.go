@@ -2,15 +2,13 @@ package api
 
 import (
 	"context"
-	"io"
 	"net"
 	"strconv"
-	"time"
 
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/polygate/gateway"
-	"github.com/polygate/gateway/internal/streamtime"
+	"github.com/polygate/gateway/internal/fanout"
 )
 
 const sseType = "text/event-stream"
@@ -37,7 +35,8 @@ func (s *Server) stream(c *fiber.Ctx) error {
 		return nil
 	}
 	conn := connOf(c.Context())
-	subscription, err := s.subscribe(c, "sse", session)
+	writer := s.fanout.NewWriter(conn)
+	subscription, err := s.subscribe(c, "sse", session, writer.Wake)
 	if err != nil {
 		return err
 	}
@@ -45,10 +44,14 @@ func (s *Server) stream(c *fiber.Ctx) error {
 		conn.free()
 		return err
 	}
-	stream := &sseStream{server: s, conn: conn, queue: subscription.queue, opts: opts}
-	head := sseHead(c)
+	head := append(sseHead(c), ": polygate\n\nretry: 1000\n\n"...)
 	c.Context().HijackSetNoResponse(true)
-	c.Context().Hijack(func(client net.Conn) { stream.serve(client, head) })
+	c.Context().Hijack(func(client net.Conn) {
+		defer context.AfterFunc(s.stopping, writer.Stop)()
+		writer.Serve(client, head, &events{server: s, queue: subscription.queue, opts: opts}, fanout.Options{
+			Limit: s.limits.batch, KeepAlive: s.limits.keepAlive, Sign: ": still here\n\n",
+		})
+	})
 	return nil
 }
 
@@ -111,88 +114,43 @@ func sseHead(c *fiber.Ctx) []byte {
 	return append(head, "\r\n"...)
 }
 
-type sseStream struct {
+// events are what one stream is to write.
+type events struct {
 	server *Server
-	conn   *conn
 	queue  gateway.Stream
 	opts   gateway.JSONOptions
+
+	taken *buffer         // with rest, or nil
+	rest  []gateway.Event // that were taken and not yet written
 }
 
-// serve writes events until the client goes away, stops reading, or the
-// frontend stops. The caller closes the connection.
-func (st *sseStream) serve(client io.Reader, head []byte) {
-	ctx, cancel := context.WithCancel(st.server.stopping)
-	defer cancel()
-	gone := make(chan struct{})
-	go func() {
-		defer close(gone)
-		defer cancel()
-		discard(client)
-	}()
-	defer func() {
-		_ = st.conn.SetReadDeadline(time.Unix(1, 0)) // ends discard
-		<-gone
-	}()
-
-	quiet := streamtime.NewQuiet(st.server.limits.keepAlive)
-	defer quiet.Stop()
-	defer context.AfterFunc(ctx, quiet.Wake)()
-	err := st.write(append(head, ": polygate\n\nretry: 1000\n\n"...))
-	for err == nil {
-		select {
-		case <-st.queue.Ready():
-			err = st.drain(ctx)
-			quiet.Wrote()
-		case <-quiet.Woken():
-			if ctx.Err() != nil {
-				return
-			}
-			if quiet.Over() {
-				err = st.sign()
-			}
-		}
+// Next implements fanout.Source.
+func (ev *events) Next(dst []byte) (piece []byte, more bool, err error) {
+	if ev.taken == nil {
+		ev.taken = ev.server.takeBuffer()
+		ev.taken.events = ev.queue.Take(ev.taken.events)
+		ev.rest = ev.taken.events
 	}
-}
-
-// discard reads until the client is gone. A client of a stream says nothing more.
-func discard(r io.Reader) {
-	var buf [64]byte
-	for {
-		if _, err := r.Read(buf[:]); err != nil {
-			return
+	for len(ev.rest) > 0 && len(dst) < batchBytes {
+		if dst, err = ev.append(dst, &ev.rest[0]); err != nil {
+			return nil, false, err
 		}
+		ev.rest = ev.rest[1:]
 	}
-}
-
-// drain writes what is queued.
-func (st *sseStream) drain(ctx context.Context) error {
-	b := st.server.takeBuffer()
-	defer st.server.giveBuffer(b)
-	b.events = st.queue.Take(b.events)
-	for i := range b.events {
-		var err error
-		if b.out, err = st.append(b.out, &b.events[i]); err != nil {
-			return err
-		}
-		if len(b.out) < batchBytes && i < len(b.events)-1 {
-			continue
-		}
-		if err := st.write(b.out); err != nil {
-			return err
-		}
-		if b.out = b.out[:0]; i < len(b.events)-1 && ctx.Err() != nil {
-			return nil
-		}
+	if len(ev.rest) > 0 {
+		return dst, true, nil
 	}
-	return nil
+	ev.server.giveBuffer(ev.taken)
+	ev.taken, ev.rest = nil, nil
+	return dst, false, nil
 }
 
-func (st *sseStream) append(out []byte, e *gateway.Event) ([]byte, error) {
+func (ev *events) append(out []byte, e *gateway.Event) ([]byte, error) {
 	var err error
 	if e.Type == gateway.EventSample {
-		out = appendLost(append(out, st.server.cache.sample(e, st.opts).sse...), e)
+		out = appendLost(append(out, ev.server.cache.sample(e, ev.opts).sse...), e)
 	} else {
-		out, err = st.server.appendEvent(appendFields(out, e), e, st.opts)
+		out, err = ev.server.appendEvent(appendFields(out, e), e, ev.opts)
 	}
 	return append(out, "\n\n"...), err
 }
@@ -206,23 +164,6 @@ func appendFields(out []byte, e *gateway.Event) []byte {
 		out = append(out, e.Cursor.String()...)
 	}
 	return append(out, "\ndata: "...)
-}
-
-// write writes a part of a stream within its limit.
-func (st *sseStream) write(data []byte) error {
-	if err := st.conn.SetWriteDeadline(time.Now().Add(st.server.limits.batch)); err != nil {
-		return err
-	}
-	_, err := st.conn.Write(data)
-	return err
-}
-
-// sign writes a sign of life. What limits it wakes nobody while the stream is quiet.
-func (st *sseStream) sign() error {
-	if err := st.write([]byte(": still here\n\n")); err != nil {
-		return err
-	}
-	return st.conn.SetWriteDeadline(time.Time{})
 }
 
 // buffer is what a stream needs while it writes; an idle stream has none.

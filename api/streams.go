@@ -35,18 +35,18 @@ type StreamStatus struct {
 }
 
 // subscribe opens a queue that is closed together with the connection,
-// whatever becomes of that.
-func (s *Server) subscribe(c *fiber.Ctx, kind string, session gateway.Session) (*subscription, error) {
+// whatever becomes of that. notify is that of gateway.StreamOptions.
+func (s *Server) subscribe(c *fiber.Ctx, kind string, session gateway.Session, notify func()) (*subscription, error) {
 	conn := connOf(c.Context())
 	sub := &subscription{kind: kind, peer: conn.peer, since: time.Now()}
-	if err := s.streams.add(sub, session); err != nil {
+	if err := s.streams.add(sub, session, notify); err != nil {
 		return nil, err
 	}
 	conn.release = func() { s.streams.remove(sub) }
 	return sub, nil
 }
 
-func (s *streams) add(sub *subscription, session gateway.Session) error {
+func (s *streams) add(sub *subscription, session gateway.Session, notify func()) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -57,7 +57,7 @@ func (s *streams) add(sub *subscription, session gateway.Session) error {
 	case s.all == nil:
 		s.all = map[*subscription]struct{}{}
 	}
-	sub.queue = session.Open(gateway.StreamOptions{})
+	sub.queue = session.Open(gateway.StreamOptions{Notify: notify})
 	s.all[sub] = struct{}{}
 	return nil
 }

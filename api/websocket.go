@@ -17,7 +17,7 @@ func (s *Server) websocket(c *fiber.Ctx) error {
 		return err
 	}
 	conn, session := connOf(c.Context()), s.session(c)
-	subscription, err := s.subscribe(c, "websocket", session)
+	subscription, err := s.subscribe(c, "websocket", session, nil)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ import (
 
 	"github.com/polygate/gateway"
 	"github.com/polygate/gateway/internal/connlimit"
+	"github.com/polygate/gateway/internal/fanout"
 	"github.com/polygate/gateway/internal/webguard"
 )
 
@@ -66,6 +67,7 @@ type Server struct {
 	streams  streams
 
 	buffers sync.Pool // of *buffer
+	fanout  *fanout.Pool
 
 	// stopping ends when streams are to end, aborting when nothing is waited
 	// for any more.
@@ -79,7 +81,7 @@ func New(cfg Config, view gateway.View, log zerolog.Logger) *Server {
 }
 
 func newServer(cfg Config, view gateway.View, log zerolog.Logger, l limits) *Server {
-	s := &Server{cfg: cfg, limits: l, view: view, log: log, cache: &cache{}, guard: webguard.New(cfg.Origins, cfg.Hosts)}
+	s := &Server{cfg: cfg, limits: l, view: view, log: log, cache: &cache{}, guard: webguard.New(cfg.Origins, cfg.Hosts), fanout: fanout.NewPool()}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.aborting, s.abort = context.WithCancel(context.Background())
 	s.streams.most = cfg.Subscriptions
@@ -119,6 +121,7 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 // way finish for a few seconds, cuts what is left, and returns when every
 // connection is closed.
 func (s *Server) Serve(ctx context.Context) error {
+	defer s.fanout.Start()()
 	ended := make(chan error, 1)
 	go func() { ended <- s.http.Serve(s.listener) }()
 	var died error

@@ -53,6 +53,7 @@ type streams struct {
 type stream struct {
 	kind, peer string
 	since      time.Time
+	notify     func()         // that of the queue's options
 	queue      gateway.Stream // nil before the first subscription; guarded by streams.mu
 	count      int            // of subscriptions; guarded by streams.mu
 }
@@ -107,7 +108,7 @@ func (s *streams) subscribe(st *stream, session gateway.Session) (gateway.Stream
 		return nil, gateway.Errorf(gateway.KindBusy, "%d subscriptions are open already (frontends.graphql.subscriptions)", s.subscriptions)
 	}
 	if st.queue == nil {
-		st.queue = session.Open(gateway.StreamOptions{})
+		st.queue = session.Open(gateway.StreamOptions{Notify: st.notify})
 	}
 	st.count++
 	s.subscriptions++

@@ -17,6 +17,7 @@ type stream struct {
 	caller  gateway.Caller
 	opened  time.Time
 	ready   chan struct{}
+	notify  func() // in place of ready, or nil
 	max     int
 	maxSize int
 
@@ -42,6 +43,7 @@ func newStream(h *Hub, caller gateway.Caller, opts gateway.StreamOptions) *strea
 		caller:  caller,
 		opened:  time.Now(),
 		ready:   make(chan struct{}, 1),
+		notify:  opts.Notify,
 		max:     orDefault(opts.MaxEvents, gateway.DefaultMaxEvents),
 		maxSize: orDefault(opts.MaxBytes, gateway.DefaultMaxBytes),
 		watches: map[gateway.WatchID]*watch{},
@@ -109,6 +111,10 @@ func (s *stream) end(w *watch) {
 func (s *stream) Ready() <-chan struct{} { return s.ready }
 
 func (s *stream) signal() {
+	if s.notify != nil {
+		s.notify()
+		return
+	}
 	select {
 	case s.ready <- struct{}{}:
 	default:

@@ -35,6 +35,23 @@ func TestWatchBeginsWithWhatIsKnownAndContinues(t *testing.T) {
 	})
 }
 
+func TestAReaderMayBeCalledInPlaceOfAChannel(t *testing.T) {
+	inWorld(t, hub.Options{}, func(w *world, oven *hubtest.Device) {
+		called := make(chan struct{}, 16)
+		s, _ := w.watch(gateway.StreamOptions{Notify: func() { called <- struct{}{} }}, all())
+		<-called
+		wantEvents(t, s, "added oven.actual, added oven.cancel, added oven.ramp, synced")
+		oven.Set("oven.actual", gateway.Of(2.0))
+		<-called
+		wantEvents(t, s, "sample oven.actual 2")
+		select {
+		case <-s.Ready():
+			t.Error("Ready got a value as well")
+		default:
+		}
+	})
+}
+
 func TestUnwatchedEventsAreNotTaken(t *testing.T) {
 	inWorld(t, hub.Options{}, func(w *world, oven *hubtest.Device) {
 		s, first := w.watch(gateway.StreamOptions{}, all())

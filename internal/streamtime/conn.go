@@ -1,13 +1,13 @@
-// Package streamtime has what a stream of events needs of time: deadlines, and
-// signs of life while there is nothing to write. To set a timer costs about as
-// much as to make an event, and a busy stream would set several with every write;
-// these are set rarely, however often it writes.
+// Package streamtime has deadlines for what is written often. To set a timer costs
+// about as much as to make an event, and a busy stream would set several with
+// every write; these are set rarely, however often it writes.
 package streamtime
 
 import (
 	"errors"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -84,6 +84,15 @@ func (c *Conn) SetWriteDeadline(t time.Time) error {
 // SetDeadline implements net.Conn.
 func (c *Conn) SetDeadline(t time.Time) error {
 	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// SyscallConn implements syscall.Conn where the connection below does.
+func (c *Conn) SyscallConn() (syscall.RawConn, error) {
+	below, ok := c.Conn.(syscall.Conn)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	return below.SyscallConn()
 }
 
 // moves reports whether a deadline is worth setting.
