@@ -65,7 +65,7 @@ func (p *Pool) NewWriter(conn net.Conn) *Writer {
 func (w *Writer) Serve(reader io.Reader, head []byte, source Source, opts Options) {
 	w.source, w.opts = source, opts
 	w.quiet.begin(opts.KeepAlive, w.Wake)
-	w.own.Go(func() { w.catchUp(head) })
+	w.own.Go(func() { w.catchUp(head, false) })
 	discard(reader)
 	w.ended.Store(true)
 	w.busy.Lock() // for good
@@ -103,7 +103,7 @@ func (w *Writer) pass(l *lane, now time.Time) {
 		w.busy.Unlock()
 		return
 	case w.opts.Alone || !w.settled:
-		w.own.Go(func() { w.catchUp(nil) })
+		w.own.Go(func() { w.catchUp(nil, true) })
 		return
 	}
 	piece, more, err := w.next(l.buf)
@@ -116,7 +116,7 @@ func (w *Writer) pass(l *lane, now time.Time) {
 	rest := l.try(w, piece)
 	if len(rest) > 0 || more {
 		rest = bytes.Clone(rest)
-		w.own.Go(func() { w.catchUp(rest) })
+		w.own.Go(func() { w.catchUp(rest, more) })
 		return
 	}
 	if len(piece) > 0 {
@@ -135,10 +135,11 @@ func (w *Writer) take() bool {
 	return w.busy.TryLock() // the other may have looked before
 }
 
-// catchUp writes a piece and what comes behind it, however long the connection
-// takes. It is called with busy held, and lets go of it.
-func (w *Writer) catchUp(piece []byte) {
-	if err := w.writeAll(piece); err != nil {
+// catchUp writes a piece, and with more what is behind it, however long the
+// connection takes, and then what w was woken for meanwhile. It is called with busy
+// held, and lets go of it.
+func (w *Writer) catchUp(piece []byte, more bool) {
+	if err := w.writeAll(piece, more); err != nil {
 		w.fail()
 	}
 	w.busy.Unlock()
@@ -147,25 +148,25 @@ func (w *Writer) catchUp(piece []byte) {
 	}
 }
 
-func (w *Writer) writeAll(piece []byte) error {
-	var err error
-	if len(piece) == 0 {
-		piece, _, err = w.next(nil)
-	}
-	for err == nil && len(piece) > 0 && !w.ended.Load() {
-		if err = w.conn.SetWriteDeadline(time.Now().Add(w.opts.Limit)); err != nil {
+func (w *Writer) writeAll(piece []byte, more bool) (err error) {
+	for {
+		if len(piece) > 0 {
+			if err := w.conn.SetWriteDeadline(time.Now().Add(w.opts.Limit)); err != nil {
+				return err
+			}
+			if _, err := w.conn.Write(piece); err != nil {
+				return err
+			}
+			w.quiet.wrote(time.Now())
+		}
+		// It is not asked without a wake: then it may have half of what belongs together.
+		if w.ended.Load() || !more && !w.missed.Swap(false) {
+			return w.conn.SetWriteDeadline(time.Time{}) // it would wake the process, and hold for what is written in passing
+		}
+		if piece, more, err = w.next(piece[:0]); err != nil {
 			return err
 		}
-		if _, err = w.conn.Write(piece); err != nil {
-			return err
-		}
-		w.quiet.wrote(time.Now())
-		piece, _, err = w.next(piece[:0])
 	}
-	if err != nil {
-		return err
-	}
-	return w.conn.SetWriteDeadline(time.Time{}) // it would wake the process, and hold for what is written in passing
 }
 
 // next is what the source has, or else a sign of life if one is due.
