@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	stdlog "log" //nolint:depguard // net/http's server takes no other logger.
 	"mime"
@@ -187,7 +188,14 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) (*graphql.RawParam
 func decode(data []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
-	if err := decoder.Decode(into); err != nil {
+	err := decoder.Decode(into)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &wrong) && wrong.Field != "":
+		return fmt.Errorf("%q is of type %s", wrong.Field, wrong.Value)
+	case errors.As(err, &wrong):
+		return fmt.Errorf("it is of type %s", wrong.Value)
+	case err != nil:
 		return err
 	}
 	if decoder.More() {

@@ -126,6 +126,19 @@ func TestSchemaExplainsEverything(t *testing.T) {
 	}
 }
 
+func TestWhatIsNoOperationIsCalledByJSONsNames(t *testing.T) {
+	w := newWorld(t)
+	for body, want := range map[string]string{
+		`[{"query":"{ devices { name } }"}]`: `want an object with \"query\": it is of type array`,
+		`{"query":1}`:                        `want an object with \"query\": \"query\" is of type number`,
+	} {
+		r := w.do("POST", "/graphql", body, "Content-Type", jsonType)
+		if !strings.Contains(r.text, want) {
+			t.Errorf("%s: %s, want %s", body, r.text, want)
+		}
+	}
+}
+
 func TestRequestsThatCannotBeRead(t *testing.T) {
 	w := newWorld(t, func(c *Config, _ *limits) { c.MaxBody = 10000 })
 	for _, x := range []struct {
