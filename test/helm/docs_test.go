@@ -125,6 +125,11 @@ func TestClusterDocumentation(t *testing.T) {
 		write(name, "test")
 	}
 	must(documented(t, "### NATS")[0], "secret/nats-user created", "secret/nats-tls created")
+
+	must(documented(t, "### Uninstall")[0], "uninstalled", "lab-polygate-check", "lab-polygate-test-rest")
+	if left := c.k("get", "all,configmaps,serviceaccounts,networkpolicies", "--selector", "app.kubernetes.io/instance=lab", "--output", "name"); left != "" {
+		t.Errorf("left behind: %s", left)
+	}
 }
 
 // The client in the image, by hand.

@@ -52,6 +52,7 @@ func TestBadValuesAreRefusedByName(t *testing.T) {
 		{"ingress without hosts", "ingress: {enabled: true}", "ingress.hosts: ingress.enabled needs"},
 		{"ingress without REST", "ingress: {enabled: true, hosts: [{host: a.example.org}]}\nfrontends: {rest: {enabled: false}}", "ingress.enabled: it is for REST"},
 		{"route without a gateway", "grpcRoute: {enabled: true}", "grpcRoute.parentRefs: grpcRoute.enabled needs"},
+		{"name that a Service cannot have", "fullnameOverride: Oven_1", `fullnameOverride: "Oven_1" cannot be the name of a Service`},
 		{"device for tests in a line", "test: {softAttribute: true}\nconfig: 'devices: {a: {driver: soft, count: 1}}'", "test.softAttribute: the section devices of config"},
 	}
 	h := newHelm(t)

@@ -1,6 +1,10 @@
 {{- /* Values that contradict each other. Each message begins with the value that has to change. */ -}}
 {{- define "polygate.validate" -}}
 {{- $v := .Values }}
+{{- $fullname := include "polygate.fullname" . }}
+{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $fullname) }}
+{{- fail (printf "fullnameOverride: %q cannot be the name of a Service, which begins with a letter and has lower-case letters, digits and dashes; without fullnameOverride it is made of the release's name and nameOverride" $fullname) }}
+{{- end }}
 {{- if gt (int $v.driverPod.replicas) 1 }}
 {{- if not $v.driverPod.lease }}
 {{- fail (printf "driverPod.lease: %d pods (driverPod.replicas) would talk to one instrument at the same time; with true one does, and the others stand by. Clients are served by many with mode: split and frontendPods.replicas" (int $v.driverPod.replicas)) }}
