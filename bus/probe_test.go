@@ -1,6 +1,7 @@
 package bus_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -33,6 +34,25 @@ func TestAServerThatDoesNotAnswerIsLeftWhenAnOwnerIsMissed(t *testing.T) {
 			next[*gateway.Absent](hub)
 		})
 	}
+}
+
+// With several servers it is left for one of the others, although it still takes
+// connections.
+func TestAServerThatDoesNotAnswerIsLeftForAnother(t *testing.T) {
+	t.Parallel()
+	servers := []*proxy{outside(t), outside(t)}
+	hub := listen(t, dial(t, servers[0].url()+","+servers[1].url()))
+	first := slices.IndexFunc(servers, func(p *proxy) bool { return p.connections() > 0 })
+	servers[first].swallow(directions{toServer: true, toClient: true})
+	must(t, hub.Ask(oven))
+	if s := next[*gateway.BusState](hub); s.Connected {
+		t.Errorf("got %+v", s)
+	}
+	if s := next[*gateway.BusState](hub); !s.Connected || s.Words != "connected to "+servers[1-first].url() {
+		t.Errorf("got %+v", s)
+	}
+	must(t, hub.Ask(oven))
+	next[*gateway.Absent](hub)
 }
 
 // Where nobody listens to owners, they miss themselves.

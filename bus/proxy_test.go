@@ -55,6 +55,12 @@ func (p *proxy) setDown(down bool) {
 	}
 }
 
+func (p *proxy) connections() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.conns)
+}
+
 // A directions says which ways of a connection are meant.
 type directions struct{ toServer, toClient bool }
 
