@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -119,7 +120,7 @@ func (c *Config) Validate() error {
 	if c.Listen != "" {
 		_, port, err := net.SplitHostPort(c.Listen)
 		if err == nil {
-			_, err = net.LookupPort("tcp", port)
+			_, err = net.DefaultResolver.LookupPort(context.Background(), "tcp", port)
 		}
 		if err != nil {
 			complain("listen: want host:port: %w", err)
@@ -148,7 +149,7 @@ func checkURL(server string) error {
 	if u.Hostname() == "" {
 		return fmt.Errorf("%q has no host", gateway.Quotable(u.Redacted()))
 	}
-	if _, err := net.LookupPort("tcp", u.Port()); err != nil {
+	if _, err := net.DefaultResolver.LookupPort(context.Background(), "tcp", u.Port()); err != nil {
 		return fmt.Errorf("%q: %w", gateway.Quotable(u.Redacted()), err)
 	}
 	return nil

@@ -117,7 +117,7 @@ func (f *file) planFrontends(document *config.Document) {
 
 // checkListen reports an address that nobody can listen on. An empty one is none.
 func checkListen(document *config.Document, section ...string) {
-	path := append(section, "listen")
+	path := slices.Concat(section, []string{"listen"})
 	address := document.Text(path...)
 	if address == "" {
 		return

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"cmp"
 	"fmt"
 	"net"
@@ -91,7 +92,7 @@ func (c *linkConfig) opener() (link.Opener, error) {
 func checkAddress(key, address string) error {
 	_, port, err := net.SplitHostPort(address)
 	if err == nil {
-		_, err = net.LookupPort("tcp", port)
+		_, err = net.DefaultResolver.LookupPort(context.Background(), "tcp", port)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: want host:port: %w", key, err)
