@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -329,10 +330,22 @@ func (cl *client) ask(ctx context.Context, method, path string, body io.Reader, 
 	return nil
 }
 
+// address is where the gateway is. The error says how one is written.
+func (cl *client) address(schemes ...string) (*url.URL, error) {
+	address, err := url.Parse(cl.base)
+	if err == nil && address.Host != "" && slices.Contains(schemes, address.Scheme) {
+		return address, nil
+	}
+	return nil, usagef("%q is no address of a gateway: want one such as http://127.0.0.1:8080, that begins with %s", cl.base, strings.Join(schemes, " or "))
+}
+
 func (cl *client) send(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
+	if _, err := cl.address("http", "https"); err != nil {
+		return nil, err
+	}
 	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(cl.base, "/")+path, body)
 	if err != nil {
-		return nil, usagef("--url: %w", err)
+		return nil, usagef("%s: %w", cl.base, err)
 	}
 	if body != nil {
 		request.Header.Set("Content-Type", "text/plain")

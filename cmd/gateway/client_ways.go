@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -23,9 +22,9 @@ import (
 
 // read reads a name, by the protocol that the address says.
 func (cl *client) read(c *cobra.Command, name string) error {
-	address, err := url.Parse(cl.base)
+	address, err := cl.address("http", "https", "grpc", "ca")
 	if err != nil {
-		return usagef("--url: %w", err)
+		return err
 	}
 	ctx, cancel := context.WithTimeout(c.Context(), cl.timeout)
 	defer cancel()
@@ -88,7 +87,7 @@ func (cl *client) graphQLPage(ctx context.Context, match string, after *string) 
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, cl.base, bytes.NewReader(body))
 	if err != nil {
-		return nil, usagef("--url: %w", err)
+		return nil, usagef("%s: %w", cl.base, err)
 	}
 	request.Header.Set("Content-Type", "application/json")
 	response, err := http.DefaultClient.Do(request)

@@ -313,3 +313,19 @@ devices: {soft: {driver: soft, count: 3}}
 		}
 	}
 }
+
+func TestAnAddressWithoutAProtocolIsRefusedWithAnExample(t *testing.T) {
+	for address, args := range map[string][]string{
+		"127.0.0.1:8080":      {"get", "a.b", "--url"},
+		"localhost:8080":      {"put", "a.b", "1", "--url"},
+		"ftp://127.0.0.1":     {"get", ">", "--url"},
+		"127.0.0.1:9464":      {"watch", "--bytes", "line1", "--ops"},
+		"ca://127.0.0.1:9464": {"watch", "--bytes", "line1", "--ops"},
+	} {
+		var out, errs bytes.Buffer
+		code := execute(t.Context(), append(args, address), &out, &errs)
+		if code != exitUsage || !strings.Contains(errs.String(), address) || !strings.Contains(errs.String(), "http://127.0.0.1:8080") {
+			t.Errorf("%q: exit code %d: %s", address, code, errs.String())
+		}
+	}
+}
