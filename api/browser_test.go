@@ -162,7 +162,9 @@ func TestIndexPage(t *testing.T) {
 	b.wantClean()
 
 	w.Device.Redescribe(frontendtest.OvenDescriptors()[:2]...)
-	b.until(`document.querySelectorAll("tbody tr").length === 2`)
+	b.until(`document.querySelectorAll("tbody tr").length === 2 && document.getElementById("empty").hidden`)
+	w.Device.Redescribe()
+	b.until(`document.querySelectorAll("tbody tr").length === 0 && !document.getElementById("empty").hidden`)
 }
 
 // wantRefusalsOnly takes the browser's own words about refused puts off the list.

@@ -31,7 +31,7 @@ const deviceOf = (name) => name.slice(0, name.indexOf("."));
 function sectionOf(device) {
   let s = sections.get(device);
   if (s) return s;
-  byId("empty")?.remove();
+  byId("empty").hidden = true;
   s = { section: element("section"), lost: element("small", "lost"), about: element("small"), body: element("tbody"), rows: new Set() };
   const title = element("h2", "", device);
   title.append(s.lost, s.about);
@@ -289,6 +289,11 @@ function onGap() {
   for (const name of [...rows.keys()]) onRemoved({ name });
 }
 
+// onKnown is called when all there is has been told.
+function onKnown() {
+  byId("empty").hidden = sections.size > 0;
+}
+
 function listen() {
   const state = byId("stream");
   const source = new EventSource("/api/v1/stream?max_rate=10&ints=string");
@@ -297,7 +302,8 @@ function listen() {
   on("described", onWhole);
   on("availability", onWhole);
   on("sample", onSample);
-  on("removed", onRemoved);
+  on("removed", (event) => { onRemoved(event); onKnown(); });
+  on("synced", onKnown);
   on("gap", onGap);
   source.onopen = () => { state.textContent = "live"; state.className = "state live"; };
   source.onerror = () => {
