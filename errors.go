@@ -147,3 +147,18 @@ func AsError(err error) *Error {
 	}
 	return &Error{Kind: KindInternal, Msg: err.Error(), Err: err}
 }
+
+// Unsent returns the error of a put, command or refresh that did not get as far as
+// to be accepted, nil for nil: it has StageRefused where it says of no stage.
+func Unsent(err error) error {
+	e := AsError(err)
+	if e == nil {
+		return nil
+	}
+	if e.Stage != StageNone {
+		return err
+	}
+	refused := *e
+	refused.Stage = StageRefused
+	return &refused
+}

@@ -102,6 +102,8 @@ func Wait(ctx context.Context, p Pending) Verdict {
 	case <-p.Done():
 		return p.Verdict()
 	case <-ctx.Done():
-		return Verdict{Err: Errorf(KindUnknownOutcome, "stopped waiting for the verdict: %w", context.Cause(ctx))}
+		err := Errorf(KindUnknownOutcome, "stopped waiting for the verdict: %w", context.Cause(ctx))
+		err.Stage = StageSent
+		return Verdict{Stage: StageSent, Err: err}
 	}
 }

@@ -40,6 +40,11 @@ func (s *Server) putAttribute(c *fiber.Ctx) error {
 	return s.answerVerdict(c, attribute, pending, opts)
 }
 
+// saysUnsent makes a handler of puts tell that nothing was sent, whatever it refuses.
+func saysUnsent(handle fiber.Handler) fiber.Handler {
+	return func(c *fiber.Ctx) error { return gateway.Unsent(handle(c)) }
+}
+
 func readOnly(a *gateway.Attribute) error {
 	return refused(gateway.Errorf(gateway.KindReadOnly, "it is read-only"), a.Path)
 }

@@ -106,7 +106,7 @@ func (so *socket) handle(ctx context.Context, m *clientMessage) error {
 		}
 		return err
 	case "put", "execute":
-		return so.put(ctx, m)
+		return gateway.Unsent(so.put(ctx, m))
 	}
 	return gateway.Errorf(gateway.KindMalformed, "type is watch, unwatch, get, put or execute, not %q", gateway.Quotable(m.Type))
 }

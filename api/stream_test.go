@@ -315,6 +315,8 @@ func TestSocketMessages(t *testing.T) {
 		p.say(test.message)
 		if m := p.hear(); w.member(m, "type") != "error" || w.member(m, "problem.code") != test.code {
 			t.Errorf("%s: %s", test.message, m)
+		} else if read := strings.Contains(test.message, `"name":"oven.`) && !strings.Contains(test.message, "budgt"); read && w.member(m, "problem.stage") != "refused" {
+			t.Errorf("%s: it does not say that nothing was sent: %s", test.message, m)
 		}
 	}
 	if err := p.ws.WriteMessage(websocket.BinaryMessage, []byte("x")); err != nil {

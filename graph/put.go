@@ -14,10 +14,10 @@ import (
 // not the put.
 func (r mutationResolver) Put(ctx context.Context, name string, value model.Value, mode model.Mode, budget *float64, urgent bool) (*model.Verdict, error) {
 	verdict, a, err := r.put(ctx, &model.PutInput{Name: name, Value: value, Mode: mode, Budget: budget, Urgent: urgent})
-	if err == nil {
-		err = failureOf(verdict)
-	}
 	if err != nil {
+		return nil, aboutName(name, gateway.Unsent(err))
+	}
+	if err := failureOf(verdict); err != nil {
 		return nil, aboutName(name, err)
 	}
 	return model.VerdictOf(a, &verdict), nil
@@ -60,7 +60,7 @@ func (r mutationResolver) verdict(ctx context.Context, put *model.PutInput) (sho
 	}()
 	v, a, err := r.put(ctx, put)
 	if err != nil {
-		return model.Refusal(put.Name, err)
+		return model.Refusal(put.Name, gateway.Unsent(err))
 	}
 	return model.VerdictOf(a, &v)
 }
@@ -92,15 +92,15 @@ func (r mutationResolver) put(ctx context.Context, put *model.PutInput) (gateway
 func (r mutationResolver) Refresh(ctx context.Context, name string, mode model.Mode, budget *float64, urgent bool) (*model.Verdict, error) {
 	attribute, err := r.find(ctx, name, false)
 	if err != nil {
-		return nil, aboutName(name, err)
+		return nil, aboutName(name, gateway.Unsent(err))
 	}
 	request := gateway.PutRequest{Path: attribute.Path, Mode: model.ModeOf(mode), Urgent: urgent}
 	if request.Budget, err = budgetOf(budget); err != nil {
-		return nil, aboutName(name, err)
+		return nil, aboutName(name, gateway.Unsent(err))
 	}
 	pending, err := sessionOf(ctx).Refresh(request)
 	if err != nil {
-		return nil, aboutName(name, err)
+		return nil, aboutName(name, gateway.Unsent(err))
 	}
 	verdict := gateway.Wait(ctx, pending)
 	if err := failureOf(verdict); err != nil {
@@ -113,18 +113,18 @@ func (r mutationResolver) Refresh(ctx context.Context, name string, mode model.M
 func (r mutationResolver) Execute(ctx context.Context, name string, argument *model.Value, mode model.Mode, budget *float64, urgent bool) (*model.Verdict, error) {
 	command, err := r.find(ctx, name, true)
 	if err != nil {
-		return nil, aboutName(name, err)
+		return nil, aboutName(name, gateway.Unsent(err))
 	}
 	request := gateway.PutRequest{Path: command.Path, Mode: model.ModeOf(mode), Urgent: urgent}
 	if request.Budget, err = budgetOf(budget); err != nil {
-		return nil, aboutName(name, err)
+		return nil, aboutName(name, gateway.Unsent(err))
 	}
 	if request.Value, err = argumentOf(command, argument); err != nil {
 		return nil, aboutName(name, refused(err, command.Path))
 	}
 	pending, err := sessionOf(ctx).Execute(request)
 	if err != nil {
-		return nil, aboutName(name, err)
+		return nil, aboutName(name, gateway.Unsent(err))
 	}
 	verdict := gateway.Wait(ctx, pending)
 	if err := failureOf(verdict); err != nil {

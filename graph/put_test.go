@@ -42,9 +42,10 @@ func TestARefreshReadsTheDevice(t *testing.T) {
 		t.Errorf("the device got %+v", puts)
 	}
 	const refresh = `mutation($n: String!) { refresh(name: $n) { stage } }`
-	w.wantError(refresh, `{"n":"oven.secret"}`, "write_only")
-	w.wantError(refresh, `{"n":"oven.cancel"}`, "not_found")
-	w.wantError(`mutation { refresh(name: "oven.actual", budget: 0) { stage } }`, "", "malformed")
+	w.wantError(refresh, `{"n":"oven.secret"}`, "write_only", "stage", "refused")
+	w.wantError(refresh, `{"n":"oven.cancel"}`, "not_found", "stage", "refused")
+	w.wantError(`mutation { refresh(name: "oven.actual", budget: 0) { stage } }`, "", "malformed", "stage", "refused")
+	w.wantError(`mutation { execute(name: "oven.nosuch") { stage } }`, "", "not_found", "stage", "refused")
 }
 
 func TestRefusedPuts(t *testing.T) {
@@ -67,11 +68,7 @@ func TestRefusedPuts(t *testing.T) {
 		{"oven.text", fmt.Sprintf("%q", strings.Repeat("x", 101)), "too_large"},
 		{"oven.raw", `"?"`, "wrong_type"},
 	} {
-		others := []string{"name", x.name}
-		if x.code != "not_found" {
-			others = append(others, "stage", "refused")
-		}
-		w.wantError(putValue, `{"n":"`+x.name+`","v":`+x.value+`}`, x.code, others...)
+		w.wantError(putValue, `{"n":"`+x.name+`","v":`+x.value+`}`, x.code, "name", x.name, "stage", "refused")
 	}
 	w.wantError(putValue, `{"n":"oven.ramp","v":null}`, "GRAPHQL_VALIDATION_FAILED")
 	w.wantError(putValue, `{"n":"oven.ramp"}`, "GRAPHQL_VALIDATION_FAILED")
@@ -80,7 +77,7 @@ func TestRefusedPuts(t *testing.T) {
 		w.wantError(`mutation($v: Value! = `+literal+`) { put(name: "oven.total", value: $v) { stage } }`, "", "GRAPHQL_VALIDATION_FAILED")
 	}
 	for _, budget := range []string{"0", "-1", "601", "1e300"} {
-		w.wantError(`mutation { put(name: "oven.ramp", value: 1, budget: `+budget+`) { stage } }`, "", "malformed")
+		w.wantError(`mutation { put(name: "oven.ramp", value: 1, budget: `+budget+`) { stage } }`, "", "malformed", "stage", "refused")
 	}
 	if n := len(w.Device.Puts()); n != 0 {
 		t.Errorf("%d refused puts reached the device", n)
@@ -110,11 +107,11 @@ func TestPutManyEachWithItsVerdict(t *testing.T) {
 		{name: "oven.mode", value: "On", budget: 2, mode: LATEST, urgent: true}, {name: "oven.mode", value: "On", budget: -2}
 	]) { name stage error { code } readback { value } } }`, "", `{"putMany":[
 		{"name":"oven.ramp","stage":"VERIFIED","error":null,"readback":{"value":2}},
-		{"name":"oven.nosuch","stage":null,"error":{"code":"not_found"},"readback":null},
+		{"name":"oven.nosuch","stage":"REFUSED","error":{"code":"not_found"},"readback":null},
 		{"name":"oven.actual","stage":"REFUSED","error":{"code":"read_only"},"readback":null},
 		{"name":"oven.ramp","stage":"REFUSED","error":{"code":"out_of_range"},"readback":null},
 		{"name":"oven.mode","stage":"VERIFIED","error":null,"readback":{"value":"On"}},
-		{"name":"oven.mode","stage":null,"error":{"code":"malformed"},"readback":null}]}`)
+		{"name":"oven.mode","stage":"REFUSED","error":{"code":"malformed"},"readback":null}]}`)
 	w.want(`mutation { putMany(puts: []) { stage } }`, "", `{"putMany":[]}`)
 }
 

@@ -140,9 +140,7 @@ func requestOf(ctx context.Context, session gateway.Session, in input) (*gateway
 	request := gateway.PutRequest{Path: gateway.Path(in.GetPath()), Urgent: in.GetUrgent()}
 	a, err := session.Get(request.Path)
 	if err != nil {
-		e := *gateway.AsError(err)
-		e.Stage = gateway.StageRefused
-		return nil, request, about(in.GetPath(), &e)
+		return nil, request, about(in.GetPath(), gateway.Unsent(err))
 	}
 	switch in.GetMode() {
 	case pb.Mode_MODE_EACH:
