@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/polygate/gateway/device/link"
@@ -23,7 +24,9 @@ func (pipes) String() string { return "pipe" }
 
 // A device that another process has taken over must let go of its port, or the
 // other one never gets it.
-func TestAPortThatNobodyUsesIsClosed(t *testing.T) {
+func TestAPortThatNobodyUsesIsClosed(t *testing.T) { synctest.Test(t, portThatNobodyUses) }
+
+func portThatNobodyUses(t *testing.T) {
 	ports := make(pipes, 4)
 	line := link.NewLine("line1", ports, link.OnlyWhileUsed(20*time.Millisecond), link.WithRetry(time.Millisecond, time.Millisecond))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -48,6 +51,7 @@ func TestAPortThatNobodyUsesIsClosed(t *testing.T) {
 
 	first, second := line.NewUser("oven", link.UserOptions{}), line.NewUser("lamp", link.UserOptions{})
 	far := take()
+	synctest.Wait() // until the line knows that its port is open
 	first.Close()
 	third := line.NewUser("pump", link.UserOptions{})
 	second.Close()
